@@ -8,7 +8,7 @@ it to exactly this.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from tailrace.change.tso import Ts
@@ -70,8 +70,8 @@ def without_table(before: Progress, table_id: int) -> Progress:
     return replace(before, ranges=left)
 
 
-def log_outcome(before: Progress, cut: Cut, hints: IndexHints, touched: Mapping[int, int]) -> Progress:
-    """All ranges are delivered through the cut's end. Only those that had changes (`touched`: rows by range id) are
+def log_outcome(before: Progress, cut: Cut, hints: IndexHints, touched: Collection[int]) -> Progress:
+    """All ranges are delivered through the cut's end. Only those that had changes (`touched`: range ids) are
     written anew: for the others the subscription's own `to_ts` says it."""
 
     def moved(position: RangeProgress) -> RangeProgress:
