@@ -66,7 +66,7 @@ def carry(order: Order) -> Receipt:
         failure = error.at(**place)
     except Exception as error:
         logger.exception("piece %s", piece.name)
-        failure = WorkerLost(f"a piece failed where no failure was foreseen: {error!r}", **place)
+        failure = WorkerLost(f"a piece failed where no failure was foreseen: {error!r}").at(**place)
     return Receipt(piece.number, error=failure.to_fields())
 
 
@@ -86,9 +86,7 @@ def _attempt(order: Order) -> Receipt:
         writer.discard()
         raise
     reach("piece-closed")
-    return Receipt(
-        piece.number, written.rows, written.bytes, written.payload, reached=reached, seconds=clock.seconds
-    )
+    return Receipt(piece.number, written.rows, written.bytes, written.payload, reached=reached, seconds=clock.seconds)
 
 
 def _snapshot(upstream: Upstream, piece: Piece, span: Span, writer: SinkWriter, clock: _Clock) -> Reached:

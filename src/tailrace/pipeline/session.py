@@ -12,8 +12,9 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import tailrace
 from pyspark.sql import SparkSession
+
+import tailrace
 from tailrace.pipeline.java import java_home
 
 ATTEMPTS = 4

@@ -14,7 +14,6 @@ from tailrace import plugins
 from tailrace.sink.base import Sink, SinkSpec
 from tailrace.upstream.base import Upstream, UpstreamSpec
 
-
 Spec = TypeVar("Spec", bound=Hashable)
 Opened = TypeVar("Opened")
 
