@@ -13,14 +13,16 @@
     │   ├── TableGone        TR-3002   a table was dropped while it was read
     │   ├── SinkRefused      TR-4001   the target says no, and will again
     │   ├── Fenced           TR-5001   a newer owner has taken over; this one must stop
-    │   └── MetaVersion      TR-5002   a meta database that a newer version wrote
+    │   ├── MetaVersion      TR-5002   a meta database that a newer version wrote
+    │   └── OutOfStep        TR-5003   a step of progress that does not follow from what is saved
     └── Transient(retry_after)       trying again may help
         ├── UpstreamAway     TR-3101   a data server or master does not answer
         ├── StaleRoute       TR-3102   a range moved, split or merged: ask for the routes again
         ├── IteratorLost     TR-3103   a snapshot iterator is gone
         ├── Locked           TR-3104   a transaction is in the way
         ├── SinkAway         TR-4101   the target does not answer, or is full
-        └── WorkerLost       TR-5101   a Spark job or its worker died
+        ├── WorkerLost       TR-5101   a Spark job or its worker died
+        └── MetaAway         TR-5102   the meta database or the server does not answer
 
 Each error names the thing, the place and what would be right, and carries subscription, table and position where
 they are known. A boundary wraps a foreign exception once; nothing swallows one. A secret never enters a message.
@@ -122,6 +124,10 @@ class MetaVersion(Terminal):
     code = "TR-5002"
 
 
+class OutOfStep(Terminal):
+    code = "TR-5003"
+
+
 class UpstreamAway(Transient):
     code = "TR-3101"
 
@@ -144,6 +150,10 @@ class SinkAway(Transient):
 
 class WorkerLost(Transient):
     code = "TR-5101"
+
+
+class MetaAway(Transient):
+    code = "TR-5102"
 
 
 def _kinds(base: type[TailraceError]) -> dict[str, type[TailraceError]]:

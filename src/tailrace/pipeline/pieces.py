@@ -33,9 +33,9 @@ class _Interval:
 
 
 def snapshot_pieces(
-    cut: Cut, positions: Sequence[RangeProgress], routes: Mapping[int, Range], limit_rows: int
+    cut: Cut, positions: Sequence[RangeProgress], routes: Mapping[int, Range], limit_rows: int, limit_bytes: int
 ) -> list[Piece]:
-    """A page of keys of each range that is still in its snapshot: one piece a range."""
+    """The next keys of each range that is still in its snapshot: one piece a range."""
     return [
         Piece(
             subscription=cut.subscription,
@@ -48,6 +48,7 @@ def snapshot_pieces(
             spans=(Span(routes[position.range_id], after_key=position.last_snapshot_key, end_key=position.end),),
             from_ts=0,
             to_ts=position.current_snapshot_version,
+            bytes=limit_bytes,
             limit_rows=limit_rows,
         )
         for number, position in enumerate(positions)

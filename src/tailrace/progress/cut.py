@@ -23,8 +23,7 @@ class Span:
     """A piece's part of one range.
 
     In the log: changes from log index `from_index` on. In the snapshot: keys above `after_key`, below `end_key`
-    (empty: the range's own bounds). `skip` are key intervals, with their ts, below which a change of the log was
-    delivered already.
+    (empty: the range's own bounds).
     """
 
     range: Range
@@ -35,7 +34,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some ranges of one table, from these positions to those, into this subscription's sink."""
+    """Some ranges of one table, from these positions to those, into this subscription's sink.
+
+    In the log `rows` and `bytes` are what the upstream announced. In the snapshot `limit_rows` and `bytes` are where
+    the piece stops, at the end of a page.
+    """
 
     subscription: str
     epoch: int

@@ -43,6 +43,7 @@ class Capabilities:
     `cut_seconds`: how long a cut should be (0: as soon as there is something). `piece_bytes`: how much decoded data
     one piece should hold. `merged`: a piece holds all ranges of its interval of commit time, because readers drop
     rows that go back in time. `idle_seconds`: how often `advance` wants to be called while nothing happens.
+    `split_updates`: an update that changes a handle or unique key arrives as a delete and an insert.
     """
 
     delivery: Literal["exactly_once", "at_least_once"]
@@ -51,6 +52,7 @@ class Capabilities:
     piece_bytes: int
     merged: bool
     idle_seconds: float = 2.0
+    split_updates: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,54 @@
+"""Loads: the orders of one job, dealt out to as many tasks as there are slots. Pure, and what a task does with its own.
+
+Invariant: dealing loses nothing and doubles nothing. A load is a list of orders as bytes, because that is what
+travels in a cell of a DataFrame; its answer is the list of receipts in the same order.
+"""
+
+from __future__ import annotations
+
+import heapq
+import pickle
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from tailrace.pipeline.carry import Order, carry
+from tailrace.progress.cut import Receipt
+
+LARGE_BYTES = 4 << 20
+THREADS = 4
+OVERHEAD_BYTES = 256 << 10
+
+
+def deal(orders: Sequence[Order], slots: int) -> list[list[int]]:
+    """The indices of the orders, spread so that each slot has about the same weight; the largest are dealt first."""
+    heap = [(0, slot) for slot in range(min(slots, len(orders)))]
+    loads: list[list[int]] = [[] for _ in heap]
+    for index in sorted(range(len(orders)), key=lambda each: -orders[each].piece.bytes):
+        weight, slot = heapq.heappop(heap)
+        loads[slot].append(index)
+        heapq.heappush(heap, (weight + orders[index].piece.bytes + OVERHEAD_BYTES, slot))
+    return loads
+
+
+def pack(orders: Sequence[Order]) -> bytes:
+    return pickle.dumps(list(orders), protocol=5)
+
+
+def unpack_receipts(answer: bytes) -> list[Receipt]:
+    receipts: list[Receipt] = pickle.loads(answer)
+    return receipts
+
+
+def carry_load(load: bytes) -> bytes:
+    """Carry all orders of a load: large pieces one after another, so that memory stays bounded, small ones together,
+    so that their waits overlap."""
+    orders: list[Order] = pickle.loads(load)
+    small = [index for index, order in enumerate(orders) if order.piece.bytes < LARGE_BYTES]
+    receipts: dict[int, Receipt] = {}
+    if len(small) > 1:
+        with ThreadPoolExecutor(THREADS, thread_name_prefix="carry") as pool:
+            receipts |= zip(small, pool.map(carry, [orders[index] for index in small]), strict=True)
+    for index, order in enumerate(orders):
+        if index not in receipts:
+            receipts[index] = carry(order)
+    return pickle.dumps([receipts[index] for index in range(len(orders))], protocol=5)

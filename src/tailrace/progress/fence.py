@@ -1,0 +1,41 @@
+"""The fence: only the newest owner of a subscription writes.
+
+A claim raises a subscription's epoch; a writer names the epoch that it was given. `pass_fence` is the first statement
+of every writing transaction of `ledger`, and it is itself a write to the subscription's row. So two transactions of
+one subscription never overlap (the database lets the second wait for the row), and an older epoch matches no row.
+It must never be a SELECT: a row that was only read may change before the transaction ends.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, select, update
+
+from tailrace.errors import Fenced, NotFound
+from tailrace.progress.tables import subscription
+
+
+def pass_fence(connection: Connection, cluster_id: int, name: str, epoch: int) -> int:
+    """Take the subscription's row for this transaction; returns how many writes have passed, this one included.
+
+    Raises Fenced, and the transaction must end, when `epoch` is not the subscription's.
+    """
+    row = (subscription.c.cluster_id == cluster_id) & (subscription.c.name == name)
+    mine = update(subscription).where(row, subscription.c.epoch == epoch)
+    if connection.execute(mine.values(writes=subscription.c.writes + 1)).rowcount != 1:
+        raise_fenced(connection, cluster_id, name, epoch)
+    return int(connection.execute(select(subscription.c.writes).where(row)).scalar_one())
+
+
+def check_epoch(connection: Connection, cluster_id: int, name: str, epoch: int) -> None:
+    """Raises Fenced when `epoch` is not the subscription's now. Saves a useless effort; it protects nothing."""
+    row = (subscription.c.cluster_id == cluster_id) & (subscription.c.name == name)
+    if connection.execute(select(subscription.c.epoch).where(row)).scalar() != epoch:
+        raise_fenced(connection, cluster_id, name, epoch)
+
+
+def raise_fenced(connection: Connection, cluster_id: int, name: str, epoch: int) -> None:
+    row = (subscription.c.cluster_id == cluster_id) & (subscription.c.name == name)
+    newest = connection.execute(select(subscription.c.epoch).where(row)).scalar()
+    if newest is None:
+        raise NotFound("the meta database has no such subscription", subscription=name)
+    raise Fenced(f"epoch {epoch} is over, epoch {newest} owns the subscription now", subscription=name)

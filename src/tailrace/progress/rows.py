@@ -1,0 +1,178 @@
+"""The rows of one subscription in the meta database: how positions, plans and namings are written and read.
+
+The ledger's hands: nobody else may import this. It knows columns, not rules; whoever calls a method that writes has
+passed the fence in the same transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Row,
+    Table,
+    and_,
+    bindparam,
+    delete,
+    insert,
+    select,
+    update,
+)
+
+from tailrace.change.schema import TableSchema
+from tailrace.progress.cut import Cut
+from tailrace.progress.plan import Difference, in_order
+from tailrace.progress.position import Progress, RangeProgress, Stage
+from tailrace.progress.tables import checkpoint, naming, progress, subscribe
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A cut that was begun: its plan as it was written, and its naming once that is saved."""
+
+    cut: Cut
+    plan: str
+    naming: str | None
+
+
+class Rows:
+    """One subscription's rows, through one open transaction."""
+
+    def __init__(self, connection: Connection, cluster_id: int, subscription: str) -> None:
+        self._connection = connection
+        self._key = {"cluster_id": cluster_id, "subscribe_name": subscription}
+        self._subscription = subscription
+
+    def progress(self) -> Progress | None:
+        head = self._one(checkpoint)
+        if head is None:
+            return None
+        rows = self._connection.execute(select(progress).where(self._mine(progress)))
+        return in_order(Progress(self._subscription, head.cut, head.to_ts, tuple(map(_position, rows))))
+
+    def move(self, step: Difference, base: Progress | None) -> None:
+        """Make the rows what they are after `step`; only rows that change are touched."""
+        head = {"cut": step.cut, "to_ts": step.to_ts}
+        if base is None:
+            self._connection.execute(insert(checkpoint).values(self._key | head))
+        else:
+            self._connection.execute(update(checkpoint).where(self._mine(checkpoint)).values(head))
+        known = base.by_range() if base else {}
+        moved = [each for each in step.changed if _same_keys(each, known.get(each.range_id))]
+        fresh = [each for each in step.changed if not _same_keys(each, known.get(each.range_id))]
+        gone = [*step.gone, *(each.range_id for each in fresh if each.range_id in known)]
+        one = and_(self._mine(progress), progress.c.range_id == bindparam("id"))
+        if gone:
+            self._connection.execute(delete(progress).where(one), [{"id": range_id} for range_id in gone])
+        if moved:
+            slots: dict[str, BindParameter[Any]] = {name: bindparam(name) for name in _stand(moved[0])}
+            changes = [_stand(each) | {"id": each.range_id} for each in moved]
+            self._connection.execute(update(progress).where(one).values(slots), changes)
+        if fresh:
+            names = self._table_names()
+            rows = [self._key | _ground(each, names) | _stand(each) for each in fresh]
+            self._connection.execute(insert(progress), rows)
+
+    def begun(self) -> Begun | None:
+        row = self._one(naming)
+        if row is None:
+            return None
+        cut = Cut(self._subscription, row.epoch, row.cut, row.phase, row.from_ts, row.to_ts)
+        return Begun(cut, row.after, row.naming)
+
+    def begin(self, cut: Cut, plan: str) -> None:
+        numbers = {"cut": cut.number, "epoch": cut.epoch, "from_ts": cut.from_ts, "to_ts": cut.to_ts}
+        texts = {"phase": cut.phase, "after": plan, "naming": None}
+        self._connection.execute(insert(naming).values(self._key | numbers | texts))
+
+    def name(self, text: str) -> None:
+        self._connection.execute(update(naming).where(self._mine(naming)).values(naming=text))
+
+    def forget(self) -> None:
+        self._connection.execute(delete(naming).where(self._mine(naming)))
+
+    def clear(self) -> None:
+        """Nothing is left but the subscription's own rows."""
+        for table in (progress, checkpoint, naming):
+            self._connection.execute(delete(table).where(self._mine(table)))
+
+    def name_tables(self, listed: Sequence[TableSchema]) -> None:
+        """One `subscribe` row for each table; positions of ranges bear the tables' names of now."""
+        like = self._connection.execute(select(subscribe).where(self._mine(subscribe)).limit(1)).first()
+        shared = {name: getattr(like, name) for name in ("master_addrs", "sink", "cancel", "owner")} if like else {}
+        shared = shared or {"master_addrs": "", "sink": "", "cancel": 0, "owner": ""}
+        before, after = self._table_names(), {each.table_id: (each.schema, each.name) for each in listed}
+        if before == after:
+            return
+        self._connection.execute(delete(subscribe).where(self._mine(subscribe)))
+        rows = [self._key | shared | _named(names) | {"table_id": table_id} for table_id, names in after.items()]
+        if rows:
+            self._connection.execute(insert(subscribe), rows)
+        for table_id in sorted(after.keys()):
+            if before.get(table_id) != after[table_id]:
+                of_table = and_(self._mine(progress), progress.c.table_id == table_id)
+                self._connection.execute(update(progress).where(of_table).values(_named(after[table_id])))
+
+    def _table_names(self) -> dict[int, tuple[str, str]]:
+        columns = (subscribe.c.table_id, subscribe.c.db_name, subscribe.c.table_name)
+        rows = self._connection.execute(select(*columns).where(self._mine(subscribe)))
+        return {row.table_id: (row.db_name, row.table_name) for row in rows}
+
+    def _mine(self, table: Table) -> ColumnElement[bool]:
+        return and_(*(table.c[name] == value for name, value in self._key.items()))
+
+    def _one(self, table: Table) -> Row[Any] | None:
+        return self._connection.execute(select(table).where(self._mine(table))).first()
+
+
+def _same_keys(one: RangeProgress, other: RangeProgress | None) -> bool:
+    """Whether only where the range stands differs, so that its row can be moved rather than made anew."""
+    return other is not None and _ground(one, {}) == _ground(other, {})
+
+
+def _ground(each: RangeProgress, names: dict[int, tuple[str, str]]) -> dict[str, str | int | bytes]:
+    """What of a row stays for as long as the range is what it is."""
+    return _named(names.get(each.table_id, ("", f"#{each.table_id}"))) | {
+        "range_id": each.range_id,
+        "table_id": each.table_id,
+        "partition_id": each.partition_id,
+        "start_key": each.start,
+        "end_key": each.end,
+        "progress_init_snapshot_version": each.init_snapshot_version,
+    }
+
+
+def _stand(each: RangeProgress) -> dict[str, int | bytes]:
+    """What of a row moves with progress."""
+    return {
+        "progress_stage": int(each.stage),
+        "progress_current_snapshot_version": each.current_snapshot_version,
+        "progress_last_snapshot_key": each.last_snapshot_key,
+        "progress_last_log_index": each.last_log_index,
+        "through_ts": each.through_ts,
+    }
+
+
+def _named(names: tuple[str, str]) -> dict[str, str | int | bytes]:
+    return {"db_name": names[0], "table_name": names[1]}
+
+
+def _position(row: Row[Any]) -> RangeProgress:
+    return RangeProgress(
+        range_id=row.range_id,
+        table_id=row.table_id,
+        partition_id=row.partition_id,
+        start=bytes(row.start_key),
+        end=bytes(row.end_key),
+        stage=Stage(row.progress_stage),
+        init_snapshot_version=row.progress_init_snapshot_version,
+        current_snapshot_version=row.progress_current_snapshot_version,
+        last_snapshot_key=bytes(row.progress_last_snapshot_key),
+        last_log_index=row.progress_last_log_index,
+        through_ts=row.through_ts,
+    )
