@@ -55,6 +55,8 @@ class Capabilities:
     merged: bool
     idle_seconds: float = 2.0
     split_updates: bool = False
+    whole_transactions: bool = False
+    joined_partitions: bool = False
 
 
 @dataclass(frozen=True, slots=True)
