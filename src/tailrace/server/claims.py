@@ -69,7 +69,10 @@ class Claims:
         before = self._monotonic()
         taken = {"owner": self._owner, "epoch": subscription.c.epoch + 1, "lease_until": self._lease_end()}
         with self._meta.writing() as connection:
-            if connection.execute(update(subscription).where(self._row(name), self._free()).values(taken)).rowcount != 1:
+            if (
+                connection.execute(update(subscription).where(self._row(name), self._free()).values(taken)).rowcount
+                != 1
+            ):
                 return None
             epoch = connection.execute(select(subscription.c.epoch).where(self._row(name))).scalar_one()
             connection.execute(update(subscribe).where(self._tables(name)).values(owner=self._owner))
