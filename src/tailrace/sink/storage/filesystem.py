@@ -1,4 +1,4 @@
-"""Stores: what the storage sink asks of a folder or a bucket, and how one is opened from a URI.
+"""Stores: what the storage sink asks of a folder or a bucket.
 
 What a `Store` guarantees: `replace`, `publish` and a closed `StagedOutput` are all or nothing for a reader; `publish`
 never changes a file that another had put there; after `settle` what was done before survives a loss of power.
@@ -8,7 +8,7 @@ Paths are relative to the prefix, with `/` between levels. Errors are SinkAway (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -51,10 +51,6 @@ class Store(Protocol):
 
     def sizes(self, folder: str) -> dict[str, int]: ...
 
-    def walk(self, folder: str) -> Iterator[Entry]:
-        """Every file below a folder."""
-        ...
-
     def folders(self, folder: str) -> list[str]:
         """Names of the folders directly in a folder."""
         ...
@@ -76,7 +72,13 @@ class Store(Protocol):
         """Harmless where there is none."""
         ...
 
-    def remove_folder(self, folder: str) -> None: ...
+    def remove_folder(self, folder: str) -> None:
+        """Everything below it too; harmless where there is none."""
+        ...
+
+    def remove_empty(self, folder: str) -> None:
+        """Remove a folder in which nothing is left; others stay."""
+        ...
 
     def settle(self) -> None: ...
 

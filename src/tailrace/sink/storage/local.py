@@ -73,21 +73,17 @@ class LocalStore:
         with self._typed(folder):
             return [entry.name for entry in self._scan(folder) if entry.is_dir()]
 
-    def walk(self, folder: str) -> Iterator[Entry]:
-        for name in self.folders(folder):
-            yield from self.walk(f"{folder}/{name}" if folder else name)
-        for name in self.names(folder):
-            found = self.entry(f"{folder}/{name}" if folder else name)
-            if found is not None:
-                yield found
-
     def replace(self, files: Iterable[tuple[str, bytes]]) -> None:
         staged = [(self._temporary(path, data), path) for path, data in files]
         self._flush([temporary for temporary, _ in staged])
         for temporary, path in staged:
             with self._typed(path):
                 self._folder_of(path)
-                os.rename(temporary, self._full(path))
+                try:
+                    os.rename(temporary, self._full(path))
+                except FileNotFoundError:
+                    self._folder_anew(path)
+                    os.rename(temporary, self._full(path))
             self._touch(os.path.dirname(self._full(path)))
 
     def create(self, path: str) -> _LocalOutput:
@@ -96,8 +92,7 @@ class LocalStore:
             try:
                 return _LocalOutput(self, path, open(self._full(path), "xb"))
             except FileNotFoundError:
-                self._forget(path)
-                self._folder_of(path)
+                self._folder_anew(path)
                 return _LocalOutput(self, path, open(self._full(path), "xb"))
 
     def publish(self, source: str, target: str) -> bool:
@@ -131,6 +126,16 @@ class LocalStore:
             self._known = {known for known in self._known if known != full and not known.startswith(full + "/")}
         shutil.rmtree(self._full(folder), ignore_errors=True)
 
+    def remove_empty(self, folder: str) -> None:
+        with self._lock:
+            self._known.discard(self._full(folder))
+        with self._typed(folder):
+            try:
+                os.rmdir(self._full(folder))
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+                    raise
+
     def settle(self) -> None:
         with self._lock:
             touched, self._touched = self._touched, set()
@@ -156,10 +161,6 @@ class LocalStore:
         with self._lock:
             self._touched.update(folders)
 
-    def _forget(self, path: str) -> None:
-        with self._lock:
-            self._known.discard(os.path.dirname(self._full(path)))
-
     def _folder_of(self, path: str) -> None:
         """Make the folder of a path; new levels need a flush of the level above them."""
         folder = os.path.dirname(self._full(path))
@@ -173,11 +174,22 @@ class LocalStore:
         with self._lock:
             self._known.add(folder)
 
+    def _folder_anew(self, path: str) -> None:
+        """A folder that was known is gone: a sweep or a cleanup removed it when it was empty."""
+        with self._lock:
+            self._known.discard(os.path.dirname(self._full(path)))
+        self._folder_of(path)
+
     def _temporary(self, path: str, data: bytes) -> str:
         with self._typed(path):
             self._folder_of(f"{_TMP}/x")
             temporary = self._full(f"{_TMP}/{uuid.uuid4().hex}")
-            with open(temporary, "xb") as file:
+            try:
+                file = open(temporary, "xb")
+            except FileNotFoundError:
+                self._folder_anew(f"{_TMP}/x")
+                file = open(temporary, "xb")
+            with file:
                 file.write(data)
             return temporary
 
@@ -185,8 +197,7 @@ class LocalStore:
         """A link failed because something is missing: the source, or a folder that was known and is gone."""
         if not os.path.exists(self._full(source)):
             return False
-        self._forget(target)
-        self._folder_of(target)
+        self._folder_anew(target)
         os.link(self._full(source), self._full(target))
         self._touch(os.path.dirname(self._full(target)))
         return True
