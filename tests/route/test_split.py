@@ -55,7 +55,7 @@ def obvious(changes: list[Change]) -> list[Change]:
                 parts.append((op, ts, before, after))
                 inserted.append((-1, ts, None, None))
         if any(each[0] == INSERT for each in inserted):
-            whole = [pair for pair in zip(parts, inserted, strict=True)]
+            whole = list(zip(parts, inserted, strict=True))
             flat = [row for pair in whole for row in pair if row[0] != -1]
             parts = sorted(flat, key=lambda row: {DELETE: 0, UPDATE: 1, INSERT: 2}[row[0]])
         made += parts
@@ -72,7 +72,8 @@ def test_a_batch_without_key_changes_is_passed_on_as_it_is() -> None:
 
 
 def test_two_rows_that_exchange_a_unique_value_are_deleted_before_they_are_inserted() -> None:
-    one, two = {"id": 1, "u": 1, "v": 0}, {"id": 2, "u": 2, "v": 0}
+    one: Image = {"id": 1, "u": 1, "v": 0}
+    two: Image = {"id": 2, "u": 2, "v": 0}
     found = split_updates(batch([(UPDATE, 7, one, one | {"u": 2}), (UPDATE, 7, two, two | {"u": 1})]))
     assert [row[0] for row in rows(found)] == [DELETE, DELETE, INSERT, INSERT]
 

@@ -20,7 +20,9 @@ from tailrace.pipeline.job import Runner
 from tailrace.pipeline.jobs import Jobs
 from tailrace.pipeline.pace import Patience
 from tailrace.pipeline.tally import Tally
+from tailrace.pipeline.territory import Territory
 from tailrace.progress.ledger import Ledger
+from tailrace.route.filter import TableFilter
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +36,6 @@ class _Engagement:
     assignment: Assignment
     tally: Tally
     stop: threading.Event = field(default_factory=threading.Event)
-    release: bool = False
     state: State | None = None
     thread: threading.Thread | None = None
 
@@ -64,8 +65,9 @@ class Conductor:
         with self._lock:
             engagement = self._engaged.pop(subscription, None)
         if engagement is not None:
-            engagement.release = release
             _end(engagement)
+            if release:
+                self._release(engagement.assignment)
 
     def stop(self) -> None:
         with self._lock:
@@ -81,6 +83,18 @@ class Conductor:
     def tally(self, subscription: str) -> Tally:
         """What a subscription has moved since it was added here."""
         return self._engaged[subscription].tally
+
+    def _release(self, assignment: Assignment) -> None:
+        """Let go of all history of a subscription; one whose upstream is away keeps it until its limit."""
+        saved = self._ledger.load(assignment.subscription)
+        if saved is None:
+            return
+        rules = TableFilter(assignment.rules, assignment.case_sensitive)
+        try:
+            upstream = worker.upstreams.get(assignment.upstream)
+            Territory(upstream, assignment.subscription, rules).leave(saved)
+        except TailraceError as error:
+            logger.warning("history of %s stays pinned: %s", assignment.subscription, error)
 
     def _attend(self, engagement: _Engagement) -> None:
         patience = Patience()
@@ -119,8 +133,6 @@ class Conductor:
                 delivery.step(engagement.stop)
                 patience.restored()
                 self._tell(engagement, "snapshot" if engagement.tally.report.snapshot_ranges_left else "normal", None)
-            if engagement.release:
-                delivery.release_all()
             if delivery.finished:
                 self._tell(engagement, "finished", None)
         finally:

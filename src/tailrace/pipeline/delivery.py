@@ -73,6 +73,7 @@ class Delivery:
         saved = self._ledger.load(name)
         if saved is None:
             saved = self._territory.settle(self._assignment.start)
+            self._name_tables()
             self._ledger.hold(name, epoch, saved)
         self._progress = saved
         self._sink.open(seat)
@@ -93,10 +94,6 @@ class Delivery:
         if self._releases.until_cut() == 0 and self._progress.to_ts:
             self._territory.release(list(self._territory.routes.values()), self._progress.to_ts)
             self._releases.cut()
-
-    def release_all(self) -> None:
-        """The subscription is cancelled: nothing is pinned for it any more."""
-        self._territory.release(list(self._territory.routes.values()))
 
     def _snapshot_step(self) -> None:
         waiting = [position for position in self._progress.ranges if position.stage is Stage.SNAPSHOT]
@@ -164,6 +161,7 @@ class Delivery:
         before = dict(self._territory.routes)
         if events:
             after = self._territory.after_ddl(after, events)
+            self._name_tables()
         self._deliver(cut, receipts, events, after)
         gone = [route for range_id, route in before.items() if range_id not in self._territory.routes]
         self._territory.release(gone)
@@ -173,6 +171,10 @@ class Delivery:
         cut = self._next_cut("log", self._progress.to_ts, to_ts)
         self._deliver(cut, (), (), replace(self._progress, cut=cut.number, to_ts=to_ts))
         self._pace.told()
+
+    def _name_tables(self) -> None:
+        tables = list(self._territory.tables.values())
+        self._ledger.name_tables(self._assignment.subscription, self._assignment.epoch, tables)
 
     def _next_cut(self, phase: Phase, from_ts: Ts, to_ts: Ts) -> Cut:
         number = self._progress.cut + 1

@@ -87,6 +87,12 @@ class Territory:
             except (NotFound, TableGone):
                 logger.info("range %s is gone and pins nothing", route.id)
 
+    def leave(self, progress: Progress) -> None:
+        """The subscription is cancelled: nothing is pinned for it any more."""
+        versions = [position.init_snapshot_version for position in progress.ranges]
+        self._occupy(progress.to_ts or max(versions, default=0))
+        self.release(list(self.routes.values()))
+
     def _occupy(self, at: Ts) -> None:
         tables = {table.table_id: table for table in self._upstream.tables(self._rules, at)}
         routes: dict[int, Range] = {}

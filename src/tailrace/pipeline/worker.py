@@ -39,5 +39,5 @@ class Shelf(Generic[Spec, Opened]):
             return found
 
 
-upstreams: Shelf[UpstreamSpec, Upstream] = Shelf(plugins.open_upstream)
-sinks: Shelf[SinkSpec, Sink] = Shelf(plugins.open_sink)
+upstreams: Shelf[UpstreamSpec, Upstream] = Shelf(lambda spec: plugins.open_upstream(spec))
+sinks: Shelf[SinkSpec, Sink] = Shelf(lambda spec: plugins.open_sink(spec))

@@ -40,7 +40,8 @@ def changed_keys(batch: ChangeBatch) -> NDArray[np.bool_]:
         before, after = pc.struct_field(batch.before, name), pc.struct_field(batch.after, name)
         equal = pc.or_kleene(pc.equal(before, after), pc.and_(pc.is_null(before), pc.is_null(after)))
         changed |= ~pc.fill_null(equal, False).to_numpy(zero_copy_only=False)
-    return changed & updates
+    split: NDArray[np.bool_] = changed & updates
+    return split
 
 
 def split_updates(batch: ChangeBatch) -> ChangeBatch:

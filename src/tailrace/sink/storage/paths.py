@@ -1,0 +1,106 @@
+"""Paths: where the files of TiCDC's storage layout lie, relative to the prefix of the sink. Pure.
+
+    <schema>/<table>/<version>[/<partition id>][/<date>]/CDC<number><extension>
+    ...the same folder.../meta/CDC.index
+    <schema>[/<table>]/meta/schema_<version>_<checksum>.json
+    metadata
+
+The date is the *commit* date in the subscription's time zone, so the folder of a row depends on nothing but the row.
+It never falls as the commit ts rises, not even where the clock goes back over midnight. Names stand in paths as they
+are; one that would leave its folder is refused, never changed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Literal
+
+from tailrace.change.tso import Ts, compose, moment
+from tailrace.errors import SinkRefused
+
+METADATA = "metadata"
+OWN = ".tailrace"
+
+DateSeparator = Literal["none", "year", "month", "day"]
+
+_FORMATS = {"none": "", "year": "%Y", "month": "%Y-%m", "day": "%Y-%m-%d"}
+_FEWEST_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The shape of one changefeed's paths. `digits` is the width of file numbers; larger ones grow wider."""
+
+    extension: str
+    date_separator: DateSeparator = "day"
+    partition_separator: bool = True
+    digits: int = 20
+    zone: tzinfo = UTC
+
+    def date_of(self, ts: Ts) -> str:
+        """The date level of a commit ts; empty where there is none."""
+        form = _FORMATS[self.date_separator]
+        return self._day(ts).strftime(form) if form else ""
+
+    def date_ends(self, ts: Ts) -> Ts | None:
+        """The first ts after the calendar day of `ts`; None where files are not divided by date."""
+        if self.date_separator == "none":
+            return None
+        midnight = datetime.combine(self._day(ts) + timedelta(days=1), time(), self.zone)
+        return compose(round(midnight.timestamp() * 1000))
+
+    def folder(self, schema: str, table: str, version: Ts, partition_id: int, date_level: str) -> str:
+        """The data folder; `partition_id` is 0 for a table without partitions."""
+        levels = [table_folder(schema, table), str(version)]
+        if self.partition_separator and partition_id:
+            levels.append(str(partition_id))
+        return "/".join([*levels, date_level] if date_level else levels)
+
+    def data_name(self, number: int) -> str:
+        return f"CDC{number:0{self.digits}d}{self.extension}"
+
+    def number_of(self, name: str) -> int | None:
+        """The number of a data file of exactly this layout's width and extension; None for any other name."""
+        found = re.fullmatch(r"CDC(\d+)" + re.escape(self.extension), name, re.ASCII)
+        if found is None or self.data_name(int(found[1])) != name:
+            return None
+        return int(found[1])
+
+    def indexed_number(self, text: str, place: str) -> int:
+        """The number that an index file's content names, in any width; raises SinkRefused for anything else."""
+        name = text.removesuffix("\n")
+        digits = name.removeprefix("CDC").removesuffix(self.extension)
+        wanted = len(digits) >= _FEWEST_DIGITS and digits.isascii() and digits.isdigit()
+        if not wanted or name != f"CDC{digits}{self.extension}":
+            raise SinkRefused(
+                f"the index file holds {name[:80]!r}; it should name a data file such as {self.data_name(1)}",
+                position=place,
+            )
+        return int(digits)
+
+    def _day(self, ts: Ts) -> date:
+        local = moment(ts, self.zone)
+        if local.fold:
+            # The hour that runs twice counts as the clock ran before: so the date of a later ts is never smaller.
+            earlier = local.replace(fold=0).utcoffset() or timedelta()
+            return (local.astimezone(UTC).replace(tzinfo=None) + earlier).date()
+        return local.date()
+
+
+def index_path(folder: str) -> str:
+    return f"{folder}/meta/CDC.index"
+
+
+def table_folder(schema: str, table: str) -> str:
+    """`<schema>/<table>`, or `<schema>` for an empty table; raises SinkRefused for a name that is no path element."""
+    full = f"{schema}.{table}" if table else schema
+    for name in (schema, table) if table else (schema,):
+        if name in ("", ".", "..") or "/" in name or "\0" in name:
+            raise SinkRefused(
+                f"the name {name!r} cannot be a folder; it must not be empty, '.', '..' or hold '/' or NUL", table=full
+            )
+    if schema in (OWN, METADATA):
+        raise SinkRefused(f"a schema named {schema!r} would lie where this sink keeps its own files", table=full)
+    return f"{schema}/{table}" if table else schema

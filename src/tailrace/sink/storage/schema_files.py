@@ -1,0 +1,93 @@
+"""Schema files of a prefix: which are there, which a commit needs, and which version's folder its rows go to.
+
+As with TiCDC, a table version without a schema file of its own takes the folder of the largest version that has the
+same checksum, so a version that changed nothing opens no new folder; where there is none, its schema file is written
+with an empty query. Every folder with data has its schema file before the data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tailrace.change.ddl import DdlEvent, DdlType
+from tailrace.change.schema import TableSchema
+from tailrace.change.schema_file import database_file, table_file
+from tailrace.change.tso import Ts
+from tailrace.sink.storage.filesystem import Store
+from tailrace.sink.storage.paths import table_folder
+from tailrace.sink.storage.settings import Settings
+from tailrace.sink.storage.staging import StagedFile
+
+_NAME = re.compile(r"schema_(\d+)_(\d{10})\.json", re.ASCII)
+
+Key = tuple[str, str, Ts]
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """The version whose folder each (schema, table, version) goes to, and the schema files that are missing."""
+
+    versions: dict[Key, Ts]
+    files: tuple[tuple[str, str], ...]
+
+
+class SchemaFiles:
+    """`table_schema` gives a table's schema by id and version."""
+
+    def __init__(self, store: Store, settings: Settings, table_schema: Callable[[int, Ts], TableSchema]) -> None:
+        self._store = store
+        self._settings = settings
+        self._table_schema = table_schema
+        self._known: dict[Key, Ts] = {}
+
+    def needed(self, files: Sequence[StagedFile]) -> Needed:
+        """For the staged files of a cut; what is missing counts as there only after `settled`."""
+        wanted = {(file.schema, file.table, file.version): file.table_id for file in files}
+        missing: dict[str, str] = {}
+        new = [key for key in wanted if key not in self._known]
+        names = self._store.each(lambda key: self._store.names(f"{table_folder(key[0], key[1])}/meta"), new)
+        versions = {key: self._known[key] for key in wanted if key in self._known}
+        for key, listed in zip(new, names, strict=True):
+            text, checksum = self._of_table(self._table_schema(wanted[key], key[2]), None)
+            found = effective_version(listed, key[2], checksum)
+            if found is None:
+                missing[schema_path(key[0], key[1], key[2], checksum)] = text
+            versions[key] = key[2] if found is None else found
+        return Needed(versions, tuple(missing.items()))
+
+    def settled(self, needed: Needed) -> None:
+        self._known.update(needed.versions)
+
+    def forget(self) -> None:
+        self._known.clear()
+
+    def of_event(self, event: DdlEvent) -> Iterator[tuple[str, bytes]]:
+        """Paths and contents of the files of a DDL event."""
+        if not event.table_name and event.table is None:
+            text, checksum = database_file(event)
+            yield schema_path(event.schema_name, "", event.commit_ts, checksum), text.encode()
+            return
+        table = event.table or TableSchema(event.schema_name, event.table_name, 0, event.commit_ts, ())
+        text, checksum = self._of_table(table, event)
+        yield schema_path(table.schema, table.name, event.commit_ts, checksum), text.encode()
+        if event.type == DdlType.EXCHANGE_PARTITION and event.before is not None:
+            # The plain table's file has no query: one statement must not be run twice.
+            plain = event.before.at_version(event.commit_ts)
+            text, checksum = self._of_table(plain, None)
+            yield schema_path(plain.schema, plain.name, event.commit_ts, checksum), text.encode()
+
+    def _of_table(self, table: TableSchema, event: DdlEvent | None) -> tuple[str, int]:
+        return table_file(table, event, self._settings.schema_dialect, self._settings.output_column_id)
+
+
+def schema_path(schema: str, table: str, version: Ts, checksum: int) -> str:
+    return f"{table_folder(schema, table)}/meta/schema_{version}_{checksum:010d}.json"
+
+
+def effective_version(names: Sequence[str], version: Ts, checksum: int) -> Ts | None:
+    """The version whose folder is used, given the names in a table's `meta` folder; None: write a schema file."""
+    found = [match for name in names if (match := _NAME.fullmatch(name)) is not None]
+    same = {int(match[1]) for match in found if int(match[2]) == checksum}
+    return version if version in same else max(same, default=None)
