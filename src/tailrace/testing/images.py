@@ -63,6 +63,7 @@ def _values(kind: ColumnType, rows: int, random: np.random.Generator) -> pa.Arra
         "time": lambda: _moments(rows, random, "%H:%M:%S", kind.fraction),
         "enum": lambda: pa.array(random.integers(1, len(kind.elems), rows, endpoint=True)),
         "set": lambda: pa.array(random.integers(0, 1 << len(kind.elems), rows)),
+        "vector": lambda: _joined("[", pa.array(random.integers(-9, 9, rows)), ",2.5,-3]"),
         "json": lambda: _joined('{"n": ', pa.array(random.integers(0, 99999, rows)), ', "name": "a, b"}'),
     }
     return make[kind.name]() if kind.name in make else _bytes(rows, random, min(kind.length, 40))
