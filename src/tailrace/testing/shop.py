@@ -20,7 +20,7 @@ _CUSTOMERS = {
     "name": "varchar(60)",
     "email": "varchar(80)",
     "country": "char(2)",
-    "interests": "set('books','music','"games"','garden')",
+    "interests": "set('books','music','it''s','garden')",
     "born": "date",
     "active": "tinyint(1)",
     "score": "smallint",
