@@ -96,8 +96,9 @@ def _bytes(rows: int, random: np.random.Generator, longest: int) -> pa.BinaryArr
 
 
 def _decimals(rows: int, random: np.random.Generator, scale: int) -> pa.StringArray:
-    whole, part = random.integers(-99999, 99999, rows), random.integers(0, 10**scale, rows)
-    digits = pc.utf8_lpad(pa.array(part).cast(pa.string()), scale, "0")
+    known = min(scale, 18)
+    whole, part = random.integers(-99999, 99999, rows), random.integers(0, 10**known, rows)
+    digits = pc.utf8_rpad(pc.utf8_lpad(pa.array(part).cast(pa.string()), known, "0"), scale, "0")
     return pc.binary_join_element_wise(pa.array(whole).cast(pa.string()), digits, ".")
 
 
