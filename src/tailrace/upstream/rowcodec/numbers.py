@@ -74,7 +74,7 @@ def _minimal(bits: NDArray[np.uint64], widths: Ints) -> Packed:
     matrix = bits.astype("<u8").view(np.uint8).reshape(-1, 8)
     if len(widths) and (widths == widths[0]).all():
         return uniform(matrix[:, : widths[0]])
-    return squeeze(matrix, _PLACES < widths[:, None])
+    return squeeze(matrix, widths[:, None] > _PLACES)
 
 
 def _unsigned_widths(values: NDArray[np.uint64]) -> Ints:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.upstream.rowcodec import digits
-from tailrace.upstream.rowcodec.cells import Bytes, Flags, Ints, Packed, check, gather, squeeze, uniform
+from tailrace.upstream.rowcodec.cells import Bytes, Flags, Ints, Packed, check, squeeze, uniform
 from tailrace.upstream.rowcodec.zones import Zone
 
 Packing = NDArray[np.uint64]
