@@ -6,7 +6,6 @@ number or duration is an error. Credentials are given whole or not at all.
 
 from __future__ import annotations
 
-from tailrace.config.cron import check_cron
 from tailrace.config.duration import duration_text
 from tailrace.config.secret import Secret
 from tailrace.config.table import Table, duration_of
@@ -64,7 +63,6 @@ def read_storage(uri: SinkUri, table: Table, warnings: list[str]) -> StorageConf
         warnings.append(f"{table.key('flush-concurrency')} is {concurrency}; it may be from 1 to 512: 1 is taken")
         concurrency = 1
     cron = table.text("file-cleanup-cron-spec", "0 0 2 * * *")
-    check_cron(cron, table.key("file-cleanup-cron-spec"))
     return StorageConfig(
         store=_store(uri),
         worker_count=int(_within("worker-count", workers, _WORKERS, warnings)),
