@@ -28,7 +28,7 @@ _S3 = (
     "force-path-style",
     "use-accelerate-endpoint",
 )
-_GCS = ("endpoint", "storage-class", "predefined-acl", "credentials-file")
+_GCS = ("endpoint", "storage-class", "predefined-acl", "credentials-file", "anonymous")
 _AZURE = ("endpoint", "account-name", "access-tier", "encryption-scope")
 _OPTIONS = {"s3": _S3, "gcs": _GCS, "gs": _GCS, "azblob": _AZURE, "azure": _AZURE}
 _S3_SECRETS = ("access-key", "secret-access-key", "session-token")
@@ -37,7 +37,7 @@ _SECRETS = {"s3": _S3_SECRETS, "azblob": _AZURE_SECRETS, "azure": _AZURE_SECRETS
 SCHEMES = FILES | _OPTIONS.keys()
 
 OWN_PARAMETERS = ("worker-count", "flush-interval", "file-size")
-_FLAGS = ("force-path-style", "use-accelerate-endpoint")
+_FLAGS = ("force-path-style", "use-accelerate-endpoint", "anonymous")
 _WORKERS = (1, 512)
 _FLUSH_SECONDS = (2.0, 600.0)
 _FILE_BYTES = (1 << 20, 512 << 20)
