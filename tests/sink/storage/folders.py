@@ -26,20 +26,23 @@ def ts(milliseconds: int, logical: int = 0) -> Ts:
     return DAY + compose(milliseconds, logical)
 
 
-def table(name: str = "orders", version: Ts = DAY - 1, schema: str = "shop", table_id: int = 100) -> TableSchema:
+def table(
+    name: str = "orders", version: Ts = DAY - 1, schema: str = "shop", table_id: int = 100, extra: bool = False
+) -> TableSchema:
+    """`extra`: a version with one more column."""
     columns = (
         Column(1, "id", ColumnType("bigint", 20), nullable=False, pk=True),
         Column(2, "note", ColumnType("varchar", 64, charset="utf8mb4", collation="utf8mb4_bin")),
-    )
+        Column(3, "extra", ColumnType("int", 11)),
+    )[: 3 if extra else 2]
     return TableSchema(schema, name, table_id, version, columns, pk_is_handle=True)
 
 
 def batch(of: TableSchema, commits: Sequence[Ts], starts: Sequence[Ts] = (), note: str = "") -> ChangeBatch:
     """Inserts; the id of a row is its commit ts, so that every row of a folder is known again."""
     rows = len(commits)
-    after = pa.StructArray.from_arrays(
-        [pa.array(commits, pa.int64()), pa.array([note] * rows, pa.string())], fields=list(of.arrow_struct)
-    )
+    images = [pa.array(commits, pa.int64()), pa.array([note] * rows, pa.string()), pa.nulls(rows, pa.int32())]
+    after = pa.StructArray.from_arrays(images[: len(of.columns)], fields=list(of.arrow_struct))
     columns = [
         pa.array([INSERT] * rows, pa.uint8()),
         pa.array(commits, pa.int64()),
@@ -96,7 +99,7 @@ class Run:
     def deliver(self, *pieces: Iterable[ChangeBatch]) -> Cut:
         """A cut of these pieces, whole."""
         held = [list(piece) for piece in pieces]
-        last = max((int(each.commit_ts[-1].as_py()) for piece in held for each in piece), default=ts(0))
+        last = max((int(each.commit_ts[-1].as_py()) for piece in held for each in piece if each.num_rows), default=ts(0))
         cut = self.cut(last)
         receipts = [self.write(cut, piece, number) for number, piece in enumerate(held)]
         self.sink.commit(cut, receipts)
