@@ -42,7 +42,10 @@ def deliver(run: Run, commits: list[Ts]) -> None:
     run.conclude(cut)
 
 
-def undisturbed(root: Path) -> dict[str, bytes]:
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """What is there when nothing goes wrong."""
+    root = tmp_path_factory.mktemp("undisturbed")
     run = Run(spec(root))
     for commits in CUTS:
         deliver(run, commits)
@@ -63,25 +66,23 @@ def in_spite_of(run: Run, commits: list[Ts]) -> None:
 @pytest.mark.parametrize("at_pass", [1, 2, 3, 7])
 @pytest.mark.parametrize("point", [*COMMIT_POINTS, "stage-file"])
 def test_a_crash_at_any_step_leaves_the_folder_as_without_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str, at_pass: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: dict[str, bytes], point: str, at_pass: int
 ) -> None:
-    expected = undisturbed(tmp_path / "a")
-    run = Run(spec(tmp_path / "b"))
+    run = Run(spec(tmp_path))
     monkeypatch.setenv(VARIABLE, f"{point}=raise@{at_pass}")
     for commits in CUTS:
         in_spite_of(run, commits)
-    assert tree(tmp_path / "b") == expected
+    assert tree(tmp_path) == expected
     assert run.ledger.epoch == (2 if at_pass <= len(CUTS) or point in ("between-files", "stage-file") else 1)
-    assert list((tmp_path / "b/.tailrace/stage").iterdir()) == []
+    assert list((tmp_path / ".tailrace/stage").iterdir()) == []
 
 
 @pytest.mark.parametrize("second", COMMIT_POINTS[1:])
 @pytest.mark.parametrize("first", COMMIT_POINTS[1:])
 def test_a_crash_in_the_replay_of_a_crash_changes_nothing_either(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, second: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: dict[str, bytes], first: str, second: str
 ) -> None:
-    expected = undisturbed(tmp_path / "a")
-    run = Run(spec(tmp_path / "b"))
+    run = Run(spec(tmp_path))
     monkeypatch.setenv(VARIABLE, f"{first}=raise")
     with pytest.raises(WorkerLost):
         deliver(run, CUTS[0])
@@ -96,7 +97,7 @@ def test_a_crash_in_the_replay_of_a_crash_changes_nothing_either(
     monkeypatch.delenv(VARIABLE)
     for commits in CUTS[run.ledger.last_cut :]:
         deliver(run, commits)
-    assert tree(tmp_path / "b") == expected
+    assert tree(tmp_path) == expected
 
 
 @pytest.mark.parametrize("point", COMMIT_POINTS[:4])
@@ -151,10 +152,9 @@ def test_a_fenced_owner_changes_nothing_any_more(tmp_path: Path) -> None:
 
 
 def test_an_owner_fenced_in_the_middle_of_its_moves_does_what_the_naming_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: dict[str, bytes]
 ) -> None:
-    expected = undisturbed(tmp_path / "a")
-    run = Run(spec(tmp_path / "b"))
+    run = Run(spec(tmp_path))
     old, cut = run.sink, run.cut(CUTS[0][-1])
     receipts = pieces(run, cut, CUTS[0])
     monkeypatch.setenv(VARIABLE, "between-files=raise@2")
@@ -167,7 +167,7 @@ def test_an_owner_fenced_in_the_middle_of_its_moves_does_what_the_naming_says(
     old.recover(cut, naming)
     for commits in CUTS[2:]:
         deliver(run, commits)
-    files = tree(tmp_path / "b")
+    files = tree(tmp_path)
     assert {name: data for name, data in files.items() if not name.endswith("CDC.index")} == {
         name: data for name, data in expected.items() if not name.endswith("CDC.index")
     }
