@@ -16,7 +16,6 @@ from tailrace.change.schema import Column, TableSchema
 from tailrace.change.tso import MAX_TS
 from tailrace.change.types import ColumnType
 from tailrace.errors import TailraceError
-from tailrace.pipeline import worker
 from tailrace.pipeline.assignment import Assignment, Report, State
 from tailrace.pipeline.conductor import Conductor
 from tailrace.pipeline.job import LocalRunner
@@ -76,14 +75,13 @@ class Rig:
 
     def copy(self, table_id: int) -> dict[int, dict[str, int | None]]:
         """The table that a reader of the target ends up with, who takes every row once and in order."""
-        names = {column.name for column in self.store.tables[table_id].versions[-1].columns}
         rows: dict[int, dict[str, int | None]] = {}
         for final in sorted(self.target.visible):
-            for _, _, before, after in self.target.visible[final]:
-                if before is not None and set(before) <= names:
+            for of, _, _, before, after in self.target.visible[final]:
+                if of == table_id and before is not None:
                     rows.pop(before["id"], None)
-                if after is not None and set(after) <= names:
-                    rows[after["id"]] = after
+                if of == table_id and after is not None:
+                    rows[after["id"]] = {name: value for name, value in after.items() if value is not None}
         return rows
 
 
@@ -101,4 +99,3 @@ def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
     made = Rig(memory_store(uri), target, Ledger(meta), uri)
     yield made
     made.stop()
-    worker.sinks.clear()

@@ -13,7 +13,8 @@ from tailrace.change.tso import Ts
 from tailrace.progress.cut import Cut, Piece, Receipt
 from tailrace.sink.base import Capabilities, Problem, Seat, SinkSpec, Written
 
-Row = tuple[int, int, Any, Any]
+Row = tuple[int, int, int, Any, Any]
+"""table id, op, commit ts, before, after"""
 
 
 @dataclass(slots=True)
@@ -83,7 +84,8 @@ class Attempt:
         if self._target.fail:
             raise self._target.fail.pop()
         columns = (batch.op, batch.commit_ts, batch.before, batch.after)
-        self._rows += zip(*(column.to_pylist() for column in columns), strict=True)
+        rows = zip(*(column.to_pylist() for column in columns), strict=True)
+        self._rows += [(batch.table.table_id, *row) for row in rows]
 
     def close(self) -> Written:
         self._target.staged[self._name] = self._rows

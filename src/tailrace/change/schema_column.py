@@ -1,8 +1,8 @@
 """One column in a schema file: TiCDC's names of types, what goes into precision and scale, and back.
 
 TiDB gives a length to every type that has one, so a length that was not written in SQL shows as TiDB's default. BIT
-and YEAR are unsigned there and say so; zerofill is not recorded; the columns of a view are UNSPECIFIED. A column without a key of the file is not an error,
-a type that Tailrace does not know is.
+and YEAR are unsigned there and say so; zerofill is not recorded; the columns of a view are UNSPECIFIED. A key that is
+not there is not an error, a type that Tailrace does not know is.
 """
 
 from __future__ import annotations

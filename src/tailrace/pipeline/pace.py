@@ -13,7 +13,7 @@ from tailrace.sink.base import Capabilities
 
 Clock = Callable[[], float]
 
-FIRST_WAIT, LONGEST_WAIT = 0.2, 30.0
+FIRST_WAIT, LONGEST_WAIT = 0.05, 30.0
 GIVE_UP_SECONDS = 1800.0
 
 

@@ -79,6 +79,7 @@ def _start(component: Component, program: Path) -> Place:
             return place
         time.sleep(0.05)
     _end(component)
+    process.wait(STOP_SECONDS)
     said = (folder / "log").read_text(encoding="utf-8", errors="replace")[-2000:]
     raise SinkAway(f"{component.name} did not answer on {place.address}; its log {folder / 'log'} ends: {said}")
 

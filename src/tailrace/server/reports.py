@@ -1,0 +1,52 @@
+"""Reports: the newest of each subscription, in the meta database, so that every server can answer `status`.
+
+For people to read: nothing is decided by a report. Only the owner of the newest epoch writes one.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+from sqlalchemy import and_, exists, select, update
+
+from tailrace.pipeline.assignment import Report
+from tailrace.progress.database import MetaDatabase, meta_clock
+from tailrace.progress.tables import report, subscription
+
+
+@dataclass(frozen=True, slots=True)
+class AgedReport:
+    """A report, and how long ago it was made by the meta database's clock."""
+
+    report: Report
+    age_seconds: float
+
+
+class Reports:
+    """The reports of one cluster. Safe to share between threads."""
+
+    def __init__(self, meta: MetaDatabase, cluster_id: int) -> None:
+        self._meta = meta
+        self._cluster_id = cluster_id
+
+    def save(self, name: str, epoch: int, made: Report) -> None:
+        owner = and_(
+            subscription.c.cluster_id == self._cluster_id,
+            subscription.c.name == name,
+            subscription.c.epoch == epoch,
+        )
+        mine = and_(report.c.cluster_id == self._cluster_id, report.c.subscribe_name == name)
+        said = {"made": meta_clock(), "report": json.dumps(asdict(made))}
+        with self._meta.writing() as connection:
+            connection.execute(update(report).where(mine, exists().where(owner)).values(said))
+
+    def load(self) -> dict[str, AgedReport]:
+        """The newest report of each subscription that has one."""
+        columns = (report.c.subscribe_name, report.c.report, (meta_clock() - report.c.made).label("age"))
+        chosen = select(*columns).where(report.c.cluster_id == self._cluster_id, report.c.report != "")
+        with self._meta.reading() as connection:
+            rows = connection.execute(chosen).all()
+        return {
+            row.subscribe_name: AgedReport(Report(**json.loads(row.report)), max(row.age, 0) / 1000) for row in rows
+        }
