@@ -113,6 +113,10 @@ class _Reading:
 
     def _step(self, path: SchemaPath) -> Iterator[Step]:
         said = schema_file.parse(self._found.text(path.path).to_pybytes(), path.path)
+        if said.version != path.version:
+            raise DecodeError(
+                f"the schema file is of version {said.version}, its name says {path.version}", position=path.path
+            )
         said.check(path.checksum, path.path)
         name = (path.schema, path.table)
         table = self._readable(said.table(*name)) if path.table else None
