@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19tailrace/proto/base.proto\x12\x06\x62\x61sepb\"#\n\rRequestHeader\x12\x12\n\ncluster_id\x18\x01 \x01(\x04\"-\n\nRangeEpoch\x12\x0f\n\x07version\x18\x01 \x01(\x04\x12\x0e\n\x06leader\x18\x02 \x01(\x04\"m\n\x08\x43\x44\x43\x45rror\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\r\n\x05table\x18\x04 \x01(\t\x12\x10\n\x08position\x18\x05 \x01(\t\x12\x13\n\x0bretry_after\x18\x06 \x01(\x01\"s\n\x07\x43\x44\x43Sink\x12\x0c\n\x04type\x18\x01 \x01(\t\x12+\n\x06\x63onfig\x18\x02 \x03(\x0b\x32\x1b.basepb.CDCSink.ConfigEntry\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19tailrace/proto/base.proto\x12\x06\x62\x61sepb\"#\n\rRequestHeader\x12\x12\n\ncluster_id\x18\x01 \x01(\x04\"-\n\nRangeEpoch\x12\x0f\n\x07version\x18\x01 \x01(\x04\x12\x0e\n\x06leader\x18\x02 \x01(\x04\"\x83\x01\n\x08\x43\x44\x43\x45rror\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\r\n\x05table\x18\x04 \x01(\t\x12\x10\n\x08position\x18\x05 \x01(\t\x12\x13\n\x0bretry_after\x18\x06 \x01(\x01\x12\x14\n\x0csubscription\x18\x07 \x01(\t\"s\n\x07\x43\x44\x43Sink\x12\x0c\n\x04type\x18\x01 \x01(\t\x12+\n\x06\x63onfig\x18\x02 \x03(\x0b\x32\x1b.basepb.CDCSink.ConfigEntry\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,10 +37,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REQUESTHEADER']._serialized_end=72
   _globals['_RANGEEPOCH']._serialized_start=74
   _globals['_RANGEEPOCH']._serialized_end=119
-  _globals['_CDCERROR']._serialized_start=121
-  _globals['_CDCERROR']._serialized_end=230
-  _globals['_CDCSINK']._serialized_start=232
-  _globals['_CDCSINK']._serialized_end=347
-  _globals['_CDCSINK_CONFIGENTRY']._serialized_start=302
-  _globals['_CDCSINK_CONFIGENTRY']._serialized_end=347
+  _globals['_CDCERROR']._serialized_start=122
+  _globals['_CDCERROR']._serialized_end=253
+  _globals['_CDCSINK']._serialized_start=255
+  _globals['_CDCSINK']._serialized_end=370
+  _globals['_CDCSINK_CONFIGENTRY']._serialized_start=325
+  _globals['_CDCSINK_CONFIGENTRY']._serialized_end=370
 # @@protoc_insertion_point(module_scope)

@@ -21,20 +21,22 @@ class RangeEpoch(_message.Message):
     def __init__(self, version: _Optional[int] = ..., leader: _Optional[int] = ...) -> None: ...
 
 class CDCError(_message.Message):
-    __slots__ = ("code", "kind", "message", "table", "position", "retry_after")
+    __slots__ = ("code", "kind", "message", "table", "position", "retry_after", "subscription")
     CODE_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     TABLE_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     RETRY_AFTER_FIELD_NUMBER: _ClassVar[int]
+    SUBSCRIPTION_FIELD_NUMBER: _ClassVar[int]
     code: str
     kind: str
     message: str
     table: str
     position: str
     retry_after: float
-    def __init__(self, code: _Optional[str] = ..., kind: _Optional[str] = ..., message: _Optional[str] = ..., table: _Optional[str] = ..., position: _Optional[str] = ..., retry_after: _Optional[float] = ...) -> None: ...
+    subscription: str
+    def __init__(self, code: _Optional[str] = ..., kind: _Optional[str] = ..., message: _Optional[str] = ..., table: _Optional[str] = ..., position: _Optional[str] = ..., retry_after: _Optional[float] = ..., subscription: _Optional[str] = ...) -> None: ...
 
 class CDCSink(_message.Message):
     __slots__ = ("type", "config")

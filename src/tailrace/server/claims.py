@@ -12,7 +12,7 @@ so of two servers that want a subscription one gets it, and who lost it renews n
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 
 from sqlalchemy import ColumnElement, and_, or_, select, update
@@ -52,16 +52,17 @@ class Claims:
         self._now = meta_clock() if now is None else now
         self._monotonic = monotonic
         self._held: dict[str, Claim] = {}
+        self._renewed = -lease_seconds
 
     @property
     def held(self) -> dict[str, Claim]:
         return dict(self._held)
 
-    def take(self) -> list[Claim]:
-        """Claim every subscription that nobody holds."""
+    def take(self, but: Container[str] = ()) -> list[Claim]:
+        """Claim every subscription that nobody holds, but for some."""
         with self._meta.reading() as connection:
             names = connection.execute(select(subscription.c.name).where(self._free())).scalars().all()
-        found = [self.claim(name) for name in names if name not in self._held]
+        found = [self.claim(name) for name in names if name not in but]
         return [claim for claim in found if claim is not None]
 
     def claim(self, name: str) -> Claim | None:
@@ -69,7 +70,10 @@ class Claims:
         before = self._monotonic()
         taken = {"owner": self._owner, "epoch": subscription.c.epoch + 1, "lease_until": self._lease_end()}
         with self._meta.writing() as connection:
-            if connection.execute(update(subscription).where(self._row(name), self._free()).values(taken)).rowcount != 1:
+            if (
+                connection.execute(update(subscription).where(self._row(name), self._free()).values(taken)).rowcount
+                != 1
+            ):
                 return None
             epoch = connection.execute(select(subscription.c.epoch).where(self._row(name))).scalar_one()
             connection.execute(update(subscribe).where(self._tables(name)).values(owner=self._owner))
@@ -77,17 +81,23 @@ class Claims:
         return self._held[name]
 
     def renew(self) -> list[Claim]:
-        """Hold on to what is held; returns what was lost, which must be stopped at once."""
-        lost = []
-        for claim in list(self._held.values()):
-            before = self._monotonic()
-            mine = and_(self._row(claim.subscription), *self._is_mine(claim))
-            with self._meta.writing() as connection:
-                kept = connection.execute(update(subscription).where(mine).values(lease_until=self._lease_end()))
-            if kept.rowcount == 1:
-                self._held[claim.subscription] = replace(claim, until=self._until(before))
-            else:
-                lost.append(self._held.pop(claim.subscription))
+        """Hold on to what is held, once in a third of the lease; returns what was lost, which must stop at once."""
+        before = self._monotonic()
+        if not self._held or before < self._renewed + self._lease_seconds / 3:
+            return []
+        mine = and_(subscription.c.cluster_id == self._cluster_id, subscription.c.owner == self._owner)
+        mine = and_(mine, subscription.c.name.in_(self._held))
+        with self._meta.writing() as connection:
+            connection.execute(update(subscription).where(mine).values(lease_until=self._lease_end()))
+            kept = connection.execute(select(subscription.c.name, subscription.c.epoch).where(mine)).all()
+        epochs = {row.name: row.epoch for row in kept}
+        lost = [claim for claim in self._held.values() if epochs.get(claim.subscription) != claim.epoch]
+        self._held = {
+            claim.subscription: replace(claim, until=self._until(before))
+            for claim in self._held.values()
+            if claim not in lost
+        }
+        self._renewed = before
         return lost
 
     def overdue(self) -> list[Claim]:
@@ -102,7 +112,7 @@ class Claims:
         claim = self._held.pop(name, None)
         if claim is None:
             return
-        mine = and_(self._row(name), *self._is_mine(claim))
+        mine = and_(self._row(name), subscription.c.owner == self._owner, subscription.c.epoch == claim.epoch)
         with self._meta.writing() as connection:
             if connection.execute(update(subscription).where(mine).values(owner="", lease_until=0)).rowcount == 1:
                 connection.execute(update(subscribe).where(self._tables(name)).values(owner=""))
@@ -112,9 +122,6 @@ class Claims:
 
     def _tables(self, name: str) -> ColumnElement[bool]:
         return and_(subscribe.c.cluster_id == self._cluster_id, subscribe.c.subscribe_name == name)
-
-    def _is_mine(self, claim: Claim) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-        return subscription.c.owner == self._owner, subscription.c.epoch == claim.epoch
 
     def _free(self) -> ColumnElement[bool]:
         unheld = or_(subscription.c.owner == "", subscription.c.lease_until <= self._now)

@@ -108,15 +108,15 @@ class Records:
 
     def get(self, name: str) -> Subscription:
         """Raises NotFound with the names that there are."""
-        found = [each for each in self.list() if each.name == name]
+        found = [each for each in self.all() if each.name == name]
         if not found:
-            names = [each.name for each in self.list()][:20]
+            names = [each.name for each in self.all()][:20]
             raise NotFound(f"there is no subscription of this name; there are: {', '.join(names) or 'none'}").at(
                 subscription=name
             )
         return found[0]
 
-    def list(self) -> list[Subscription]:
+    def all(self) -> list[Subscription]:
         """All subscriptions by name, cancelled ones too."""
         with self._meta.reading() as connection:
             mine = subscribe.c.cluster_id == self._cluster_id

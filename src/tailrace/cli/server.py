@@ -1,0 +1,95 @@
+"""`tailrace server`: run a server until it is told to stop (SIGINT or SIGTERM)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import uuid
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from tailrace.cli.options import DEFAULT_SERVER
+from tailrace.observe.logs import set_up
+from tailrace.progress.database import open_meta
+from tailrace.server.grpc.servicer import Servicer, serve
+from tailrace.server.service import MakesCarrier, Service, ServiceOptions
+from tailrace.server.subscriptions import Subscriptions
+
+STOP_SECONDS = 5.0
+
+
+@click.command()
+@click.option(
+    "--meta", default="sqlite:///tailrace-meta.db", show_default=True, metavar="URL", help="The meta database."
+)
+@click.option("--listen", default=DEFAULT_SERVER, show_default=True, metavar="HOST:PORT", help="Where to answer.")
+@click.option("--master", metavar="URL", help="Spark's master; local[2 x cores, 4] when left out.")
+@click.option("--driver-memory", default="512m", show_default=True, metavar="SIZE", help="Of a local Spark.")
+@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark; repeat.")
+@click.option("--upstream", default="", metavar="URI", help="What a subscription without an upstream means.")
+@click.option("--cluster-id", default=1, show_default=True, help="Servers of one cluster share subscriptions.")
+@click.option("--lease", default=10.0, show_default=True, metavar="SECONDS", help="How soon others take over.")
+@click.option("--log-format", type=click.Choice(["json", "text"]), default="json", show_default=True)
+@click.option(
+    "--port-file", type=click.Path(path_type=Path), metavar="FILE", help="Write the port here once it answers."
+)
+def server(
+    meta: str,
+    listen: str,
+    master: str | None,
+    driver_memory: str,
+    conf: tuple[str, ...],
+    upstream: str,
+    cluster_id: int,
+    lease: float,
+    log_format: str,
+    port_file: Path | None,
+) -> None:
+    """Run a server: it claims subscriptions of its cluster and carries them."""
+    set_up(sys.stderr, "json" if log_format == "json" else "text")
+    make_carrier = _carriers(master, driver_memory, conf)
+    database = open_meta(meta)
+    owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+    service = Service(database, ServiceOptions(owner, cluster_id, lease), make_carrier)
+    subscriptions = Subscriptions(database, cluster_id, service.wake)
+    answering, port = serve(Servicer(subscriptions, cluster_id, upstream), listen)
+    _stop_on_signals(service)
+    service.start()
+    click.echo(f"tailrace server answers on {listen.rpartition(':')[0]}:{port}")
+    if port_file is not None:
+        port_file.write_text(str(port))
+    try:
+        service.wait()
+    finally:
+        answering.stop(STOP_SECONDS)
+        service.stop()
+        database.close()
+
+
+def _carriers(master: str | None, driver_memory: str, conf: tuple[str, ...]) -> MakesCarrier:
+    from tailrace.pipeline.conductor import Conductor
+    from tailrace.pipeline.job import SparkRunner
+    from tailrace.pipeline.session import SessionOptions, default_master
+
+    pairs = dict(_pair(setting) for setting in conf)
+    options = SessionOptions(master or default_master(), driver_memory, pairs)
+    return lambda ledger, listener: Conductor(SparkRunner(options), ledger, listener)
+
+
+def _pair(setting: str) -> tuple[str, str]:
+    key, mark, value = setting.partition("=")
+    if not mark:
+        raise click.BadParameter(f"{setting!r} is not KEY=VALUE", param_hint="--conf")
+    return key, value
+
+
+def _stop_on_signals(service: Service) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
+        service.ask_to_stop()
+
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)

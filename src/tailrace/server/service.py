@@ -1,0 +1,208 @@
+"""The service: claims subscriptions, hands them to a carrier, and keeps the meta database and the carrier in step.
+
+One thread does all of it, in rounds: renew what is held, stop what was lost, save what the carrier said, carry out
+cancellations, claim what is free. A round comes at least every `poll_seconds`, and at once after a change through
+this server. Whatever may take long (a carrier that stops a delivery, an upstream that lets go of history) has a
+thread of its own, so that no lease runs out meanwhile.
+
+Guarantees: an assignment is handed over only with a claim, and taken back when the claim is lost or may be; a lease is
+given back only after its delivery has stopped. It holds nothing that is not in the meta database: another server, or
+the next start of this one, goes on where the ledger says.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+from tailrace.errors import TailraceError, Transient
+from tailrace.observe import names
+from tailrace.observe.logs import say
+from tailrace.pipeline.assignment import Carrier, Listener, Report, State
+from tailrace.progress.database import MetaDatabase
+from tailrace.progress.ledger import Ledger
+from tailrace.server.claims import Claim, Claims
+from tailrace.server.endings import Endings
+from tailrace.server.records import Records
+from tailrace.server.reports import Reports
+
+logger = logging.getLogger(__name__)
+
+MakesCarrier = Callable[[Ledger, Listener], Carrier]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceOptions:
+    """`owner` must differ from every other server's, also from this one's at its last start."""
+
+    owner: str
+    cluster_id: int = 1
+    lease_seconds: float = 10.0
+    poll_seconds: float = 0.5
+
+
+class Service:
+    """One server's work. `start` and `stop` once each."""
+
+    def __init__(self, meta: MetaDatabase, options: ServiceOptions, make_carrier: MakesCarrier) -> None:
+        self._meta = meta
+        self._options = options
+        self._records = Records(meta, options.cluster_id)
+        self._reports = Reports(meta, options.cluster_id)
+        self._claims = Claims(meta, options.cluster_id, options.owner, options.lease_seconds)
+        self._ledger = Ledger(meta, options.cluster_id)
+        self._carrier = make_carrier(self._ledger, self)
+        self._endings = Endings(self._records, self._ledger, self._carrier)
+        self._said: deque[tuple[str, State, TailraceError | None]] = deque()
+        self._newest: dict[str, Report] = {}
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._ended = threading.Event()
+        self._failure: BaseException | None = None
+        self._long = ThreadPoolExecutor(8, thread_name_prefix="ending")
+        self._leaving: dict[str, Future[None]] = {}
+        self._thread = threading.Thread(target=self._run, name="service", daemon=True)
+
+    def start(self) -> None:
+        self._carrier.start()
+        self._thread.start()
+        say(logger, logging.INFO, names.SERVER_STARTED, owner=self._options.owner)
+
+    def stop(self) -> None:
+        """Stop all deliveries, then give their leases back."""
+        self.ask_to_stop()
+        if self._thread.ident is not None:
+            self._thread.join()
+        self._carrier.stop()
+        self._long.shutdown()
+        if self._failure is None:
+            self._hand_back()
+        say(logger, logging.INFO, names.SERVER_STOPPED, owner=self._options.owner)
+
+    def ask_to_stop(self) -> None:
+        """End `wait`, and begin nothing more; for a signal's handler, which must not wait."""
+        self._stopping.set()
+        self._wake.set()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Until the service has ended by itself; raises what ended it. False when the time ran out."""
+        ended = self._ended.wait(seconds)
+        if self._failure is not None:
+            raise self._failure
+        return ended
+
+    def wake(self) -> None:
+        """Something has changed: do not wait for the next round."""
+        self._wake.set()
+
+    def on_state(self, subscription: str, state: State, error: TailraceError | None) -> None:
+        self._said.append((subscription, state, error))
+        self._wake.set()
+
+    def on_report(self, subscription: str, report: Report) -> None:
+        self._newest[subscription] = report
+
+    def _hand_back(self) -> None:
+        try:
+            self._save_what_was_said()
+            for name in self._claims.held:
+                self._claims.release(name)
+        except Transient as error:
+            # The leases run out by themselves; the next owner waits for that.
+            say(logger, logging.WARNING, names.SERVER_TROUBLED, reason=str(error))
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                self._wake.clear()
+                self._round()
+                self._wake.wait(self._options.poll_seconds)
+        except BaseException as error:
+            self._failure = error
+        finally:
+            self._ended.set()
+
+    def _round(self) -> None:
+        try:
+            self._keep()
+            self._save_what_was_said()
+            self._finish_endings()
+            self._begin_cancellations()
+            self._take()
+        except Transient as error:
+            # The deliveries go on as long as their leases do; the next round tries again.
+            say(logger, logging.WARNING, names.SERVER_TROUBLED, reason=str(error))
+            self._lose(self._claims.overdue())
+
+    def _keep(self) -> None:
+        self._lose(self._claims.overdue())
+        self._lose(self._claims.renew())
+
+    def _lose(self, lost: list[Claim]) -> None:
+        for claim in lost:
+            name = claim.subscription
+            say(logger, logging.WARNING, names.CLAIM_LOST, subscription=name, epoch=claim.epoch)
+            if name not in self._leaving:
+                self._leaving[name] = self._long.submit(self._endings.let_go, name)
+
+    def _take(self) -> None:
+        # What has not stopped here yet is not claimed anew: it would be carried twice.
+        for claim in self._claims.take(but=self._leaving):
+            name = claim.subscription
+            record = self._records.get(name)
+            say(logger, logging.INFO, names.CLAIMED, subscription=name, epoch=claim.epoch)
+            if record.state == "cancelling":
+                self._end(name, claim.epoch)
+            else:
+                self._carrier.add(record.assignment(claim.epoch))
+
+    def _begin_cancellations(self) -> None:
+        held = self._claims.held
+        for name in self._records.cancelling():
+            if name in held:
+                self._end(name, held[name].epoch)
+
+    def _end(self, name: str, epoch: int) -> None:
+        if name not in self._leaving:
+            self._leaving[name] = self._long.submit(self._endings.cancel, name, epoch)
+
+    def _finish_endings(self) -> None:
+        """Give back the leases of deliveries that have stopped."""
+        for name, future in list(self._leaving.items()):
+            if future.done():
+                del self._leaving[name]
+                self._conclude(name, future)
+
+    def _conclude(self, name: str, future: Future[None]) -> None:
+        """An ending that failed is begun again where it is still asked for; the others do not suffer from it."""
+        error = future.exception()
+        if error is None:
+            self._claims.release(name)
+        else:
+            reason = f"{type(error).__name__}: {error}"
+            say(logger, logging.ERROR, names.SERVER_TROUBLED, subscription=name, reason=reason)
+
+    def _save_what_was_said(self) -> None:
+        while self._said:
+            name, state, error = self._said[0]
+            self._save_state(name, state, error)
+            self._said.popleft()
+        held = self._claims.held
+        for name in list(self._newest):
+            report = self._newest.pop(name)
+            if name in held:
+                self._reports.save(name, held[name].epoch, report)
+
+    def _save_state(self, name: str, state: State, error: TailraceError | None) -> None:
+        claim = self._claims.held.get(name)
+        if claim is None or not self._records.set_state(name, claim.epoch, state, error):
+            return
+        level = {"failed": logging.ERROR, "warning": logging.WARNING}.get(state, logging.INFO)
+        say(logger, level, names.STATE_CHANGED, subscription=name, state=state, reason=str(error) if error else None)
+        if state in ("failed", "finished") and name not in self._leaving:
+            work = self._endings.finish if state == "finished" else self._endings.let_go
+            self._leaving[name] = self._long.submit(work, name)

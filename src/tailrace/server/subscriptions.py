@@ -1,0 +1,145 @@
+"""Subscriptions: the one object behind every interface (gRPC, REST, SQL, the command line).
+
+`subscribe` finds everything that is wrong before anything is written, and says all of it at once: the request, the
+configuration, the sink as it answers now, the upstream as it answers now. So a subscription that exists has been seen
+to work once. What leaves this object is masked: it bears no secrets.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tailrace import plugins
+from tailrace.change.schema import TableSchema
+from tailrace.config import load_changefeed
+from tailrace.errors import ConfigError, TailraceError
+from tailrace.observe import names
+from tailrace.observe.lag import lag_seconds
+from tailrace.observe.logs import say
+from tailrace.progress.database import MetaDatabase
+from tailrace.route.filter import TableFilter
+from tailrace.server.records import Records, Subscription
+from tailrace.server.reports import AgedReport, Reports
+from tailrace.server.requests import SubscribeRequest
+from tailrace.sink.base import Problem, SinkSpec
+from tailrace.upstream.base import UpstreamSpec
+
+logger = logging.getLogger(__name__)
+
+EVERYTHING = ("*.*",)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A subscription, masked, and the newest report of it; `lag_seconds` is what its lag is now."""
+
+    subscription: Subscription
+    report: AgedReport | None
+
+    @property
+    def lag_seconds(self) -> float | None:
+        return lag_seconds(self.report.report.lag_seconds, self.report.age_seconds) if self.report else None
+
+
+class Subscriptions:
+    """Of one cluster. Safe to share between threads. `changed` is called after each change, to wake the server."""
+
+    def __init__(self, meta: MetaDatabase, cluster_id: int, changed: Callable[[], None] = lambda: None) -> None:
+        self._records = Records(meta, cluster_id)
+        self._reports = Reports(meta, cluster_id)
+        self._changed = changed
+
+    def subscribe(self, request: SubscribeRequest) -> Status:
+        """Make a subscription. ConfigError with everything that is wrong, AlreadyExists, or what the upstream says."""
+        problems = request.problems()
+        rules, case_sensitive = self._rules(request, problems)
+        if not problems:
+            problems += self._sink_problems(request)
+        start, tables = self._ask_upstream(request, rules, case_sensitive, problems)
+        if problems:
+            raise ConfigError("; ".join(f"{each.key}: {each.message}" for each in problems)).at(
+                subscription=request.name
+            )
+        made = Subscription(
+            name=request.name,
+            upstream=request.upstream,
+            sink=request.sink,
+            config=request.config,
+            rules=rules,
+            case_sensitive=case_sensitive,
+            start=start,
+            end_ts=request.end_ts,
+            time_zone=request.time_zone,
+        )
+        self._records.add(made, tables)
+        say(logger, logging.INFO, names.SUBSCRIBED, subscription=request.name, sink=request.sink, tables=len(tables))
+        self._changed()
+        return self.status(request.name)
+
+    def cancel(self, name: str) -> Status:
+        """Ask for the end of a subscription; a server carries it out. NotFound where there is none."""
+        self._records.cancel(name)
+        say(logger, logging.INFO, names.CANCEL_ASKED, subscription=name)
+        self._changed()
+        return self.status(name)
+
+    def status(self, name: str) -> Status:
+        """NotFound where there is none."""
+        return Status(self._records.get(name).masked(), self._reports.load().get(name))
+
+    def all(self) -> list[Status]:
+        """All by name, cancelled ones too."""
+        reports = self._reports.load()
+        return [Status(each.masked(), reports.get(each.name)) for each in self._records.all()]
+
+    def _rules(self, request: SubscribeRequest, problems: list[Problem]) -> tuple[tuple[str, ...], bool]:
+        try:
+            changefeed = load_changefeed(request.sink, request.config)
+        except ConfigError as error:
+            problems.append(Problem("config", error.message))
+            return EVERYTHING, False
+        rules, case_sensitive = changefeed.filter.rules, changefeed.case_sensitive
+        if request.rules and rules != EVERYTHING:
+            problems.append(Problem("filter", "rules may stand in the configuration or in the request, not in both"))
+        rules = request.rules or rules
+        try:
+            TableFilter(rules, case_sensitive)
+        except ConfigError as error:
+            problems.append(Problem("filter", error.message))
+        return rules, case_sensitive
+
+    def _sink_problems(self, request: SubscribeRequest) -> list[Problem]:
+        try:
+            sink = plugins.open_sink(SinkSpec(request.name, request.sink, request.config, request.time_zone))
+        except ConfigError as error:
+            return [Problem("sink", error.message)]
+        try:
+            return sink.verify()
+        finally:
+            sink.close()
+
+    def _ask_upstream(
+        self, request: SubscribeRequest, rules: Sequence[str], case_sensitive: bool, problems: list[Problem]
+    ) -> tuple[str, list[TableSchema]]:
+        """Where to start, and the tables that match there. `now` is the moment of this request, not of a later one."""
+        try:
+            upstream = plugins.open_upstream(UpstreamSpec(request.upstream, request.time_zone))
+        except ConfigError as error:
+            problems.append(Problem("upstream", error.message))
+            return request.start, []
+        try:
+            now = upstream.now()
+            start = str(now) if request.start == "now" else request.start
+            if problems:
+                return start, []
+            if start.isdigit() and int(start) > now:
+                problems.append(Problem("start", f"{start} is in the future: the upstream's clock is at {now}"))
+            at = int(start) if start.isdigit() else now
+            return start, upstream.tables(TableFilter(tuple(rules), case_sensitive), min(at, now))
+        except TailraceError as error:
+            error.at(subscription=request.name)
+            raise
+        finally:
+            upstream.close()
