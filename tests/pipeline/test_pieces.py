@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from tailrace.change.ranges import Epoch, Range
 from tailrace.pipeline.pieces import SMALLEST_PIECE, log_pieces, snapshot_pieces
 from tailrace.progress.cut import Cut, Piece
 from tailrace.progress.position import RangeProgress, Stage
+from tailrace.sink.base import Capabilities
 from tailrace.upstream.base import Bucket, Frontier
 
 MB = 1 << 20
@@ -20,12 +22,17 @@ def route(range_id: int, table_id: int) -> Range:
     return Range(range_id, table_id, 0, b"a", b"z", Epoch(), "here")
 
 
-def pieces_of(ranges: dict[int, tuple[int, list[Bucket]]], to_ts: int = 100, slots: int = 4) -> list[Piece]:
+SINK = Capabilities("exactly_once", True, 1.0, 64 * MB, True)
+
+
+def pieces_of(
+    ranges: dict[int, tuple[int, list[Bucket]]], to_ts: int = 100, slots: int = 4, sink: Capabilities = SINK
+) -> list[Piece]:
     cut = Cut("s", 1, 3, "log", 10, to_ts)
     positions = [RangeProgress(each, table, stage=Stage.LOG) for each, (table, _) in ranges.items()]
     frontiers = {each: Frontier(each, 100, tuple(buckets), 0) for each, (_, buckets) in ranges.items()}
     routes = {each: route(each, table) for each, (table, _) in ranges.items()}
-    return log_pieces(cut, positions, routes, frontiers, 64 * MB, slots)
+    return log_pieces(cut, positions, routes, frontiers, sink, slots)
 
 
 def test_a_table_without_changes_has_no_piece() -> None:
@@ -49,6 +56,23 @@ def test_one_large_transaction_over_two_ranges_is_a_piece_for_each_range() -> No
     made = pieces_of({1: (7, [Bucket(50, 9, 99 * MB)]), 2: (7, [Bucket(50, 9, 99 * MB)])})
     alone = [piece for piece in made if piece.from_ts == 49]
     assert [(len(piece.spans), piece.to_ts) for piece in alone] == [(1, 50), (1, 50)]
+
+
+def test_a_sink_that_wants_whole_transactions_gets_them_in_one_piece() -> None:
+    large = {1: (7, [Bucket(50, 9, 99 * MB)]), 2: (7, [Bucket(50, 9, 99 * MB)])}
+    made = pieces_of(large, sink=replace(SINK, whole_transactions=True))
+    assert [len(piece.spans) for piece in made if piece.from_ts < 50 <= piece.to_ts] == [2]
+
+
+def test_partitions_that_share_a_folder_share_a_piece() -> None:
+    positions = [RangeProgress(each, 7, 100 + each, stage=Stage.LOG) for each in (1, 2)]
+    frontiers = {each: Frontier(each, 100, (Bucket(20, 1, 10),), 0) for each in (1, 2)}
+    routes = {each: route(each, 7) for each in (1, 2)}
+    cut = Cut("s", 1, 3, "log", 10, 100)
+    apart = log_pieces(cut, positions, routes, frontiers, SINK, 4)
+    assert [piece.partition_id for piece in apart] == [101, 102]
+    [joined] = log_pieces(cut, positions, routes, frontiers, replace(SINK, joined_partitions=True), 4)
+    assert (joined.partition_id, len(joined.spans)) == (0, 2)
 
 
 def test_a_snapshot_has_a_piece_for_each_range_that_goes_on_after_its_last_key() -> None:

@@ -33,6 +33,13 @@ def float_text(values: pa.Array) -> pa.StringArray:
     return pc.replace_with_mask(text, odd, _scientific(text.filter(odd)))
 
 
+def fixed_text(values: pa.Array) -> pa.StringArray:
+    """Floats without an exponent, however long that gets: Go's `'f'` with the shortest digits of 64 bits."""
+    coded = values.cast(pa.float64()).dictionary_encode()
+    texts = [np.format_float_positional(each, trim="-") for each in coded.dictionary.to_numpy()]
+    return pa.array(texts, pa.string()).take(coded.indices)
+
+
 def _scientific(text: pa.StringArray) -> pa.StringArray:
     """The same digits, laid out as `d.ddde+XX`."""
     sign, whole, part, power = pc.extract_regex(text, _FLOAT_PARTS).flatten()

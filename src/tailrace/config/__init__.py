@@ -1,6 +1,30 @@
 """TiCDC's changefeed TOML and sink URIs -> frozen values."""
 
+from tailrace.config.load import load_changefeed
 from tailrace.config.secret import Secret, masked_uri
-from tailrace.config.values import CsvConfig, ObjectStore, StorageConfig
+from tailrace.config.values import (
+    ChangefeedConfig,
+    ColumnSelector,
+    CsvConfig,
+    DispatchRule,
+    EventFilter,
+    FilterConfig,
+    ObjectStore,
+    SinkConfig,
+    StorageConfig,
+)
 
-__all__ = ["CsvConfig", "ObjectStore", "Secret", "StorageConfig", "masked_uri"]
+__all__ = [
+    "ChangefeedConfig",
+    "ColumnSelector",
+    "CsvConfig",
+    "DispatchRule",
+    "EventFilter",
+    "FilterConfig",
+    "ObjectStore",
+    "Secret",
+    "SinkConfig",
+    "StorageConfig",
+    "load_changefeed",
+    "masked_uri",
+]

@@ -11,11 +11,22 @@ import hmac
 import re
 
 _MASK = "******"
-_SECRET_WORDS = ("password", "passwd", "secret", "token", "credential", "access-key", "account-key", "signature")
-_SHOWN = frozenset({"session-token-url", "sasl-oauth-token-url", "credentials-file"})
+_SECRET_WORDS = (
+    "password",
+    "passwd",
+    "secret",
+    "token",
+    "credential",
+    "access-key",
+    "account-key",
+    "encryption-key",
+    "private-key",
+    "signature",
+)
+_SHOWN = frozenset({"sasl-oauth-token-url", "credentials-file"})
 _ALWAYS = frozenset({"key", "pwd", "sig", "sas", "access_key", "auth"})
 _PARAMETER = re.compile(r"([?&;#]|^)([^=&;#?]+)=([^&;#]*)")
-_USER = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)([^/?#]*)@")
+_USER = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)([^?#]*)@")
 
 
 class Secret:

@@ -1,7 +1,7 @@
 """Configuration values: what a changefeed's TOML and sink URI say, once they have been checked.
 
-Frozen, comparable, without a default that could hide a missing key: `load` fills every field. Names are TiCDC's key
-names with `_` for `-`. Nothing here reads text, and no value shows a secret.
+Frozen, comparable, without a default that could hide a missing key: the modules beside this one fill every field.
+Names are TiCDC's key names with `_` for `-`. Nothing here reads text, and no value shows a secret.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import Literal
 from tailrace.config.secret import Secret
 
 DateSeparator = Literal["none", "year", "month", "day"]
-Atomicity = Literal["none", "table"]
+Atomicity = Literal["", "none", "table"]
 SchemaDialect = Literal["classic", "new"]
 DispatchDialect = Literal["tailrace", "ticdc"]
+IntegrityLevel = Literal["none", "correctness"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,9 @@ class CsvConfig:
 class ObjectStore:
     """Where a storage sink writes: `bucket` (empty for files) and `prefix`, and how to reach them.
 
-    `options` are the plain parameters of the scheme (endpoint, region, force-path-style, ...) and `secrets` those
-    that must not be shown, both under their names in the URI, only those that were given.
+    `prefix` is an absolute folder for files, else without a slash at either end. `options` are the plain parameters
+    of the scheme (endpoint, region, force-path-style, ...) and `secrets` those that must not be shown, both under
+    their names in the URI, only those that were given.
     """
 
     scheme: str
@@ -68,3 +70,86 @@ class StorageConfig:
     file_cleanup_cron_spec: str
     output_column_id: bool
     output_raw_change_event: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """One `[[filter.event-filters]]`."""
+
+    matcher: tuple[str, ...]
+    ignore_event: tuple[str, ...]
+    ignore_sql: tuple[str, ...]
+    ignore_insert_value_expr: str
+    ignore_update_new_value_expr: str
+    ignore_update_old_value_expr: str
+    ignore_delete_value_expr: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilterConfig:
+    """`[filter]`; the rules are compiled by `route`."""
+
+    rules: tuple[str, ...]
+    ignore_txn_start_ts: tuple[int, ...]
+    event_filters: tuple[EventFilter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchRule:
+    """One of `sink.dispatchers`; `partition` is what either of its two spellings said."""
+
+    matcher: tuple[str, ...]
+    partition: str
+    index: str
+    columns: tuple[str, ...]
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSelector:
+    """One `[[sink.column-selectors]]`."""
+
+    matcher: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SinkConfig:
+    """`[sink]` with what the URI says of the same. `storage` is None where the sink is no object store."""
+
+    protocol: str
+    terminator: str
+    transaction_atomicity: Atomicity
+    date_separator: DateSeparator
+    enable_partition_separator: bool
+    file_index_width: int
+    schema_dialect: SchemaDialect
+    dispatch_dialect: DispatchDialect
+    enable_tidb_extension: bool
+    only_output_updated_columns: bool
+    content_compatible: bool
+    delete_only_output_handle_key_columns: bool
+    dispatchers: tuple[DispatchRule, ...]
+    column_selectors: tuple[ColumnSelector, ...]
+    csv: CsvConfig
+    storage: StorageConfig | None
+
+    @property
+    def whole_transactions(self) -> bool:
+        """Whether a transaction of one table has to stay in one file or batch."""
+        return self.transaction_atomicity == "table"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangefeedConfig:
+    """A changefeed. `uri` is the sink's, without its secrets; `warnings` are for whoever made the subscription."""
+
+    scheme: str
+    uri: str
+    case_sensitive: bool
+    force_replicate: bool
+    ignore_ineligible_table: bool
+    integrity_check_level: IntegrityLevel
+    filter: FilterConfig
+    sink: SinkConfig
+    warnings: tuple[str, ...]

@@ -51,6 +51,7 @@ class Conductor:
 
     def start(self) -> None:
         self._jobs = Jobs(self._runner)
+        threading.Thread(target=self._warm_up, name="warm-up", daemon=True).start()
 
     def add(self, assignment: Assignment) -> None:
         name = assignment.subscription
@@ -83,6 +84,13 @@ class Conductor:
     def tally(self, subscription: str) -> Tally:
         """What a subscription has moved since it was added here."""
         return self._engaged[subscription].tally
+
+    def _warm_up(self) -> None:
+        try:
+            self._runner.open()
+        except Exception:
+            # Whatever it is meets the first delivery too, which says it where it is heard.
+            logger.warning("Spark could not be started ahead", exc_info=True)
 
     def _release(self, assignment: Assignment) -> None:
         """Let go of all history of a subscription; one whose upstream is away keeps it until its limit."""

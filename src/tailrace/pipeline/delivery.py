@@ -151,9 +151,8 @@ class Delivery:
         self._pace.cut()
         cut = self._next_cut("log", self._progress.to_ts, to_ts)
         by_range = {each.range_id: each for each in frontiers}
-        caps = self._sink.capabilities
         pieces = log_pieces(
-            cut, self._progress.ranges, self._territory.routes, by_range, caps.piece_bytes, self._jobs.slots
+            cut, self._progress.ranges, self._territory.routes, by_range, self._sink.capabilities, self._jobs.slots
         )
         receipts = self._carry(cut, pieces)
         touched = {span.range.id for piece in pieces for span in piece.spans}

@@ -30,6 +30,10 @@ class Runner(Protocol):
         """How many tasks run at once."""
         ...
 
+    def open(self) -> None:
+        """Have everything started before the first piece comes; `run` does without."""
+        ...
+
     def run(self, orders: Sequence[Order]) -> list[Receipt]:
         """Raises WorkerLost when the job failed as a whole."""
         ...
@@ -49,6 +53,9 @@ class LocalRunner:
 
     def __init__(self, slots: int = 2) -> None:
         self.slots = slots
+
+    def open(self) -> None:
+        pass
 
     def run(self, orders: Sequence[Order]) -> list[Receipt]:
         loads = deal(orders, self.slots)
@@ -85,17 +92,22 @@ class SparkRunner:
     def slots(self) -> int:
         return int(self.session.sparkContext.defaultParallelism)
 
+    def open(self) -> None:
+        """An empty load for each slot: Spark compiles its plan, and every worker is forked and has its imports."""
+        self._answers([pack([])] * self.slots)
+
     def run(self, orders: Sequence[Order]) -> list[Receipt]:
         loads = deal(orders, self.slots)
-        packed = [pack([orders[index] for index in load]) for load in loads]
-        plan = pa.table([pa.array(range(len(loads)), pa.int32()), pa.array(packed, pa.binary())], schema=_PLAN)
         try:
-            frame = self.session.createDataFrame(plan).mapInArrow(_carry_batches, "slot int, load binary")
-            answer = frame.toArrow()
+            answers = self._answers([pack([orders[index] for index in load]) for load in loads])
         except PySparkException as error:
             raise WorkerLost(f"a job of {len(orders)} pieces failed: {_first_line(error)}") from error
-        answers = dict(zip(answer.column(0).to_pylist(), answer.column(1).to_pylist(), strict=True))
         return _gather(orders, loads, answers)
+
+    def _answers(self, packed: Sequence[bytes]) -> dict[int, bytes]:
+        plan = pa.table([pa.array(range(len(packed)), pa.int32()), pa.array(packed, pa.binary())], schema=_PLAN)
+        answer = self.session.createDataFrame(plan).mapInArrow(_carry_batches, "slot int, load binary").toArrow()
+        return dict(zip(answer.column(0).to_pylist(), answer.column(1).to_pylist(), strict=True))
 
     def close(self) -> None:
         with self._lock:

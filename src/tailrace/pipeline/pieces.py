@@ -1,8 +1,8 @@
 """Pieces: how a cut is divided into what single tasks carry. Pure.
 
 Invariants: the pieces of a cut are disjoint and together they are the cut; for a sink that asks for `merged` pieces,
-the commit times of two pieces of one physical table overlap only where both hold nothing but one commit ts. So files
-that are numbered by piece never go back in time.
+the commit times of two pieces of one physical table overlap only where both hold nothing but one commit ts, and not
+even there for a sink that wants whole transactions. So files that are numbered by piece never go back in time.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tailrace.change.tso import Ts
 from tailrace.pipeline.cuts import merged_buckets
 from tailrace.progress.cut import Cut, Piece, Span
 from tailrace.progress.position import RangeProgress
+from tailrace.sink.base import Capabilities
 from tailrace.upstream.base import Frontier
 
 SMALLEST_PIECE = 8 << 20
@@ -60,22 +61,23 @@ def log_pieces(
     positions: Sequence[RangeProgress],
     routes: Mapping[int, Range],
     frontiers: Mapping[int, Frontier],
-    piece_bytes: int,
+    sink: Capabilities,
     slots: int,
 ) -> list[Piece]:
     """The changes of a cut, by physical table and interval of commit time; tables without changes have no piece."""
     tables: dict[tuple[int, int], list[RangeProgress]] = defaultdict(list)
     for position in positions:
         if _touched(frontiers[position.range_id], cut):
-            tables[position.table_id, position.partition_id].append(position)
+            tables[position.table_id, 0 if sink.joined_partitions else position.partition_id].append(position)
     busy = [frontiers[position.range_id] for group in tables.values() for position in group]
     total = sum(bucket.bytes for bucket in merged_buckets(busy))
-    target = max(SMALLEST_PIECE, min(piece_bytes, total // max(slots, 1)))
+    target = max(SMALLEST_PIECE, min(sink.piece_bytes, total // max(slots, 1)))
     pieces: list[Piece] = []
     for (table_id, partition_id), group in tables.items():
         spans = [Span(routes[p.range_id], from_index=p.last_log_index) for p in group]
         for interval in _intervals(cut, [frontiers[p.range_id] for p in group], target):
-            parts = [(span,) for span in spans] if interval.alone else [tuple(spans)]
+            apart = interval.alone and not sink.whole_transactions
+            parts = [(span,) for span in spans] if apart else [tuple(spans)]
             for part in parts:
                 pieces.append(
                     Piece(

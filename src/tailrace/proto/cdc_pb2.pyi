@@ -73,18 +73,20 @@ class CdcChangeData(_message.Message):
     def __init__(self, type: _Optional[_Union[CdcChangeData.ChangeType, str]] = ..., key: _Optional[bytes] = ..., value: _Optional[bytes] = ..., commit_ts: _Optional[int] = ..., start_ts: _Optional[int] = ..., old_value: _Optional[bytes] = ..., has_old_value: _Optional[bool] = ...) -> None: ...
 
 class Page(_message.Message):
-    __slots__ = ("schema_version", "rows", "commit_ts", "start_ts", "arrow")
+    __slots__ = ("schema_version", "rows", "commit_ts", "start_ts", "arrow", "step")
     SCHEMA_VERSION_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
     COMMIT_TS_FIELD_NUMBER: _ClassVar[int]
     START_TS_FIELD_NUMBER: _ClassVar[int]
     ARROW_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
     schema_version: int
     rows: int
     commit_ts: int
     start_ts: int
     arrow: bytes
-    def __init__(self, schema_version: _Optional[int] = ..., rows: _Optional[int] = ..., commit_ts: _Optional[int] = ..., start_ts: _Optional[int] = ..., arrow: _Optional[bytes] = ...) -> None: ...
+    step: int
+    def __init__(self, schema_version: _Optional[int] = ..., rows: _Optional[int] = ..., commit_ts: _Optional[int] = ..., start_ts: _Optional[int] = ..., arrow: _Optional[bytes] = ..., step: _Optional[int] = ...) -> None: ...
 
 class CdcPullSnapshotRequest(_message.Message):
     __slots__ = ("range_id", "range_epoch", "subscriber_name", "current_snapshot_version", "last_key", "end_key", "limit_rows", "columnar")

@@ -26,7 +26,7 @@ from tailrace.proto import base_pb2 as tailrace_dot_proto_dot_base__pb2
 from tailrace.proto import cdc_pb2 as tailrace_dot_proto_dot_cdc__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1atailrace/proto/store.proto\x12\x07storepb\x1a\x19tailrace/proto/base.proto\x1a\x18tailrace/proto/cdc.proto\"\xa6\x01\n\x12\x43reateRangeRequest\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\'\n\x0brange_epoch\x18\x02 \x01(\x0b\x32\x12.basepb.RangeEpoch\x12\x10\n\x08table_id\x18\x03 \x01(\x03\x12\x13\n\x0bphysical_id\x18\x04 \x01(\x03\x12\r\n\x05start\x18\x05 \x01(\x0c\x12\x0b\n\x03\x65nd\x18\x06 \x01(\x0c\x12\x12\n\ncreated_ts\x18\x07 \x01(\x03\"8\n\x10\x44ropRangeRequest\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\x12\n\ndropped_ts\x18\x02 \x01(\x03\"0\n\rRangeResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\"\xb2\x01\n\x0fPrewriteRequest\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\'\n\x0brange_epoch\x18\x02 \x01(\x0b\x32\x12.basepb.RangeEpoch\x12\x10\n\x08start_ts\x18\x03 \x01(\x03\x12\x10\n\x08sequence\x18\x04 \x01(\r\x12\x15\n\rprimary_range\x18\x05 \x01(\x04\x12\x0e\n\x06ttl_ms\x18\x06 \x01(\x04\x12\x19\n\x04page\x18\x07 \x01(\x0b\x32\x0b.cdcpb.Page\"J\n\x10PrewriteResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\x15\n\rmin_commit_ts\x18\x02 \x01(\x03\"o\n\rCommitRequest\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\'\n\x0brange_epoch\x18\x02 \x01(\x0b\x32\x12.basepb.RangeEpoch\x12\x10\n\x08start_ts\x18\x03 \x01(\x03\x12\x11\n\tcommit_ts\x18\x04 \x01(\x03\"^\n\x0fRollbackRequest\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\'\n\x0brange_epoch\x18\x02 \x01(\x0b\x32\x12.basepb.RangeEpoch\x12\x10\n\x08start_ts\x18\x03 \x01(\x03\"A\n\x0bTxnResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\x11\n\tcommit_ts\x18\x02 \x01(\x03\"H\n\x0f\x43heckTxnRequest\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\x10\n\x08start_ts\x18\x02 \x01(\x03\x12\x11\n\textend_ms\x18\x03 \x01(\x04\"T\n\x10\x43heckTxnResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\x0c\n\x04open\x18\x02 \x01(\x08\x12\x11\n\tcommit_ts\x18\x03 \x01(\x03\"\x96\x01\n\x0cWriteRequest\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\'\n\x0brange_epoch\x18\x02 \x01(\x0b\x32\x12.basepb.RangeEpoch\x12\x10\n\x08start_ts\x18\x03 \x01(\x03\x12\x0c\n\x04\x65\x61\x63h\x18\x04 \x01(\x08\x12\x10\n\x08table_id\x18\x05 \x01(\x03\x12\x19\n\x04page\x18\x06 \x01(\x0b\x32\x0b.cdcpb.Page\"C\n\rWriteResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\x11\n\tcommit_ts\x18\x02 \x01(\x03\x32\xb9\x03\n\x05Store\x12\x42\n\x0b\x43reateRange\x12\x1b.storepb.CreateRangeRequest\x1a\x16.storepb.RangeResponse\x12>\n\tDropRange\x12\x19.storepb.DropRangeRequest\x1a\x16.storepb.RangeResponse\x12?\n\x08Prewrite\x12\x18.storepb.PrewriteRequest\x1a\x19.storepb.PrewriteResponse\x12\x36\n\x06\x43ommit\x12\x16.storepb.CommitRequest\x1a\x14.storepb.TxnResponse\x12:\n\x08Rollback\x12\x18.storepb.RollbackRequest\x1a\x14.storepb.TxnResponse\x12?\n\x08\x43heckTxn\x12\x18.storepb.CheckTxnRequest\x1a\x19.storepb.CheckTxnResponse\x12\x36\n\x05Write\x12\x15.storepb.WriteRequest\x1a\x16.storepb.WriteResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1atailrace/proto/store.proto\x12\x07storepb\x1a\x19tailrace/proto/base.proto\x1a\x18tailrace/proto/cdc.proto\"\xbd\x01\n\x12\x43reateRangeRequest\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\'\n\x0brange_epoch\x18\x02 \x01(\x0b\x32\x12.basepb.RangeEpoch\x12\x10\n\x08table_id\x18\x03 \x01(\x03\x12\x13\n\x0bphysical_id\x18\x04 \x01(\x03\x12\r\n\x05start\x18\x05 \x01(\x0c\x12\x0b\n\x03\x65nd\x18\x06 \x01(\x0c\x12\x12\n\ncreated_ts\x18\x07 \x01(\x03\x12\x15\n\rcommon_handle\x18\x08 \x01(\x08\"8\n\x10\x44ropRangeRequest\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\x12\n\ndropped_ts\x18\x02 \x01(\x03\"0\n\rRangeResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\"\xb2\x01\n\x0fPrewriteRequest\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\'\n\x0brange_epoch\x18\x02 \x01(\x0b\x32\x12.basepb.RangeEpoch\x12\x10\n\x08start_ts\x18\x03 \x01(\x03\x12\x10\n\x08sequence\x18\x04 \x01(\r\x12\x15\n\rprimary_range\x18\x05 \x01(\x04\x12\x0e\n\x06ttl_ms\x18\x06 \x01(\x04\x12\x19\n\x04page\x18\x07 \x01(\x0b\x32\x0b.cdcpb.Page\"J\n\x10PrewriteResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\x15\n\rmin_commit_ts\x18\x02 \x01(\x03\"o\n\rCommitRequest\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\'\n\x0brange_epoch\x18\x02 \x01(\x0b\x32\x12.basepb.RangeEpoch\x12\x10\n\x08start_ts\x18\x03 \x01(\x03\x12\x11\n\tcommit_ts\x18\x04 \x01(\x03\"^\n\x0fRollbackRequest\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\'\n\x0brange_epoch\x18\x02 \x01(\x0b\x32\x12.basepb.RangeEpoch\x12\x10\n\x08start_ts\x18\x03 \x01(\x03\"A\n\x0bTxnResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\x11\n\tcommit_ts\x18\x02 \x01(\x03\"H\n\x0f\x43heckTxnRequest\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\x10\n\x08start_ts\x18\x02 \x01(\x03\x12\x11\n\textend_ms\x18\x03 \x01(\x04\"T\n\x10\x43heckTxnResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\x0c\n\x04open\x18\x02 \x01(\x08\x12\x11\n\tcommit_ts\x18\x03 \x01(\x03\"\x96\x01\n\x0cWriteRequest\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\'\n\x0brange_epoch\x18\x02 \x01(\x0b\x32\x12.basepb.RangeEpoch\x12\x10\n\x08start_ts\x18\x03 \x01(\x03\x12\x0c\n\x04\x65\x61\x63h\x18\x04 \x01(\x08\x12\x10\n\x08table_id\x18\x05 \x01(\x03\x12\x19\n\x04page\x18\x06 \x01(\x0b\x32\x0b.cdcpb.Page\"C\n\rWriteResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\x11\n\tcommit_ts\x18\x02 \x01(\x03\x32\xb9\x03\n\x05Store\x12\x42\n\x0b\x43reateRange\x12\x1b.storepb.CreateRangeRequest\x1a\x16.storepb.RangeResponse\x12>\n\tDropRange\x12\x19.storepb.DropRangeRequest\x1a\x16.storepb.RangeResponse\x12?\n\x08Prewrite\x12\x18.storepb.PrewriteRequest\x1a\x19.storepb.PrewriteResponse\x12\x36\n\x06\x43ommit\x12\x16.storepb.CommitRequest\x1a\x14.storepb.TxnResponse\x12:\n\x08Rollback\x12\x18.storepb.RollbackRequest\x1a\x14.storepb.TxnResponse\x12?\n\x08\x43heckTxn\x12\x18.storepb.CheckTxnRequest\x1a\x19.storepb.CheckTxnResponse\x12\x36\n\x05Write\x12\x15.storepb.WriteRequest\x1a\x16.storepb.WriteResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,29 +34,29 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tailrace.proto.store_pb2', 
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_CREATERANGEREQUEST']._serialized_start=93
-  _globals['_CREATERANGEREQUEST']._serialized_end=259
-  _globals['_DROPRANGEREQUEST']._serialized_start=261
-  _globals['_DROPRANGEREQUEST']._serialized_end=317
-  _globals['_RANGERESPONSE']._serialized_start=319
-  _globals['_RANGERESPONSE']._serialized_end=367
-  _globals['_PREWRITEREQUEST']._serialized_start=370
-  _globals['_PREWRITEREQUEST']._serialized_end=548
-  _globals['_PREWRITERESPONSE']._serialized_start=550
-  _globals['_PREWRITERESPONSE']._serialized_end=624
-  _globals['_COMMITREQUEST']._serialized_start=626
-  _globals['_COMMITREQUEST']._serialized_end=737
-  _globals['_ROLLBACKREQUEST']._serialized_start=739
-  _globals['_ROLLBACKREQUEST']._serialized_end=833
-  _globals['_TXNRESPONSE']._serialized_start=835
-  _globals['_TXNRESPONSE']._serialized_end=900
-  _globals['_CHECKTXNREQUEST']._serialized_start=902
-  _globals['_CHECKTXNREQUEST']._serialized_end=974
-  _globals['_CHECKTXNRESPONSE']._serialized_start=976
-  _globals['_CHECKTXNRESPONSE']._serialized_end=1060
-  _globals['_WRITEREQUEST']._serialized_start=1063
-  _globals['_WRITEREQUEST']._serialized_end=1213
-  _globals['_WRITERESPONSE']._serialized_start=1215
-  _globals['_WRITERESPONSE']._serialized_end=1282
-  _globals['_STORE']._serialized_start=1285
-  _globals['_STORE']._serialized_end=1726
+  _globals['_CREATERANGEREQUEST']._serialized_end=282
+  _globals['_DROPRANGEREQUEST']._serialized_start=284
+  _globals['_DROPRANGEREQUEST']._serialized_end=340
+  _globals['_RANGERESPONSE']._serialized_start=342
+  _globals['_RANGERESPONSE']._serialized_end=390
+  _globals['_PREWRITEREQUEST']._serialized_start=393
+  _globals['_PREWRITEREQUEST']._serialized_end=571
+  _globals['_PREWRITERESPONSE']._serialized_start=573
+  _globals['_PREWRITERESPONSE']._serialized_end=647
+  _globals['_COMMITREQUEST']._serialized_start=649
+  _globals['_COMMITREQUEST']._serialized_end=760
+  _globals['_ROLLBACKREQUEST']._serialized_start=762
+  _globals['_ROLLBACKREQUEST']._serialized_end=856
+  _globals['_TXNRESPONSE']._serialized_start=858
+  _globals['_TXNRESPONSE']._serialized_end=923
+  _globals['_CHECKTXNREQUEST']._serialized_start=925
+  _globals['_CHECKTXNREQUEST']._serialized_end=997
+  _globals['_CHECKTXNRESPONSE']._serialized_start=999
+  _globals['_CHECKTXNRESPONSE']._serialized_end=1083
+  _globals['_WRITEREQUEST']._serialized_start=1086
+  _globals['_WRITEREQUEST']._serialized_end=1236
+  _globals['_WRITERESPONSE']._serialized_start=1238
+  _globals['_WRITERESPONSE']._serialized_end=1305
+  _globals['_STORE']._serialized_start=1308
+  _globals['_STORE']._serialized_end=1749
 # @@protoc_insertion_point(module_scope)

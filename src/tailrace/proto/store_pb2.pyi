@@ -8,7 +8,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class CreateRangeRequest(_message.Message):
-    __slots__ = ("range_id", "range_epoch", "table_id", "physical_id", "start", "end", "created_ts")
+    __slots__ = ("range_id", "range_epoch", "table_id", "physical_id", "start", "end", "created_ts", "common_handle")
     RANGE_ID_FIELD_NUMBER: _ClassVar[int]
     RANGE_EPOCH_FIELD_NUMBER: _ClassVar[int]
     TABLE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -16,6 +16,7 @@ class CreateRangeRequest(_message.Message):
     START_FIELD_NUMBER: _ClassVar[int]
     END_FIELD_NUMBER: _ClassVar[int]
     CREATED_TS_FIELD_NUMBER: _ClassVar[int]
+    COMMON_HANDLE_FIELD_NUMBER: _ClassVar[int]
     range_id: int
     range_epoch: _base_pb2.RangeEpoch
     table_id: int
@@ -23,7 +24,8 @@ class CreateRangeRequest(_message.Message):
     start: bytes
     end: bytes
     created_ts: int
-    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping]] = ..., table_id: _Optional[int] = ..., physical_id: _Optional[int] = ..., start: _Optional[bytes] = ..., end: _Optional[bytes] = ..., created_ts: _Optional[int] = ...) -> None: ...
+    common_handle: bool
+    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping]] = ..., table_id: _Optional[int] = ..., physical_id: _Optional[int] = ..., start: _Optional[bytes] = ..., end: _Optional[bytes] = ..., created_ts: _Optional[int] = ..., common_handle: _Optional[bool] = ...) -> None: ...
 
 class DropRangeRequest(_message.Message):
     __slots__ = ("range_id", "dropped_ts")

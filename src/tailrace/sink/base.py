@@ -46,6 +46,8 @@ class Capabilities:
     `whole_transactions`: a transaction of one physical table is never divided between pieces. `joined_partitions`:
     a piece of the log holds all partitions of its table (its `partition_id` is 0), because they share files.
     `split_updates`: an update that changes a handle or unique key arrives as a delete and an insert.
+    `whole_transactions`: a table's part of one transaction stays in one piece. `joined_partitions`: all partitions of
+    a table are one piece's, as if the table had none.
     """
 
     delivery: Literal["exactly_once", "at_least_once"]
@@ -55,6 +57,8 @@ class Capabilities:
     merged: bool
     idle_seconds: float = 2.0
     split_updates: bool = False
+    whole_transactions: bool = False
+    joined_partitions: bool = False
 
 
 @dataclass(frozen=True, slots=True)

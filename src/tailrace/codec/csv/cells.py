@@ -32,7 +32,11 @@ class Cell:
 
     @property
     def text(self) -> pa.StringArray:
-        return self.values if pa.types.is_string(self.values.type) else self.values.cast(pa.string())
+        if not pa.types.is_binary(self.values.type):
+            return self.values.cast(pa.string())
+        offset, (validity, offsets, data) = self.values.offset, self.values.buffers()
+        # joining and replacing look at bytes only, so text that is not UTF-8 passes through them unharmed
+        return pa.Array.from_buffers(pa.string(), len(self.values), [validity, offsets, data], offset=offset)
 
 
 def column_cell(column: Column, values: pa.Array, method: Literal["base64", "hex"]) -> Cell:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,7 @@ _HEADER_MARK = b"ticdc-meta$operation"
 class CsvDecoder:
     """A FileDecoder. `commit_ts` is what rows get that carry none."""
 
-    options: CsvOptions = CsvOptions()
+    options: CsvOptions
     commit_ts: Ts = 0
 
     def __post_init__(self) -> None:
@@ -193,5 +194,4 @@ class _Layout:
 def _climbs(commits: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """The stretches in which commit time never falls: a batch is in commit order, a file that was replayed is not."""
     falls = np.flatnonzero(commits[1:] < commits[:-1]) + 1
-    borders = [0, *falls.tolist(), len(commits)]
-    yield from zip(borders[:-1], borders[1:], strict=True)
+    yield from pairwise([0, *falls.tolist(), len(commits)])

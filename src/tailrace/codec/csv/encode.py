@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from tailrace.change.batch import DELETE, INSERT, UPDATE, ChangeBatch
-from tailrace.change.schema import TableSchema
+from tailrace.change.schema import Column, TableSchema
 from tailrace.codec.csv.cells import Cell, column_cell
 from tailrace.codec.csv.options import CsvOptions
 from tailrace.codec.csv.write import joined, native, writes_natively
+from tailrace.codec.handle import handle_text
 
 _LETTERS = pa.array(["I", "U", "D"])
 _SLICE_ROWS, _SLICE_BYTES = 1 << 20, 128 << 20
@@ -26,7 +27,7 @@ _SLICE_ROWS, _SLICE_BYTES = 1 << 20, 128 << 20
 class CsvEncoder:
     """A FileEncoder."""
 
-    options: CsvOptions = CsvOptions()
+    options: CsvOptions
 
     @property
     def extension(self) -> str:
@@ -52,8 +53,13 @@ def header_line(options: CsvOptions, table: TableSchema) -> bytes:
     meta = ["ticdc-meta$operation", "ticdc-meta$table", "ticdc-meta$schema"]
     meta += ["ticdc-meta$commit-ts"] if options.include_commit_ts else []
     meta += ["ticdc-meta$is-update"] if options.output_old_value else []
-    names = [column.name for column in table.row_columns]
+    names = [column.name for column in visible(table)]
     return (options.delimiter.join(meta + names) + options.terminator).encode()
+
+
+def visible(table: TableSchema) -> tuple[Column, ...]:
+    """The columns that have a cell; a hidden one is an upstream's own, such as the row id."""
+    return tuple(column for column in table.row_columns if not column.hidden)
 
 
 def _cells(batch: ChangeBatch, options: CsvOptions) -> list[Cell]:
@@ -75,10 +81,11 @@ def _cells(batch: ChangeBatch, options: CsvOptions) -> list[Cell]:
         cells.append(Cell(commit_ts, quoted=False))
     if options.output_old_value:
         cells.append(Cell(pa.array(is_update), quoted=False))
-    columns = _images(batch, order)
+    images = dict(zip((column.name for column in batch.table.row_columns), _images(batch, order), strict=True))
+    if options.output_handle_key:
+        cells.append(Cell(handle_text(batch.table, images), quoted=True))
     method = options.binary_encoding_method
-    named = zip(batch.table.row_columns, columns, strict=True)
-    return cells + [column_cell(column, values, method) for column, values in named]
+    return cells + [column_cell(column, images[column.name], method) for column in visible(batch.table)]
 
 
 def _order(op: np.ndarray[tuple[int], np.dtype[np.uint8]], options: CsvOptions) -> np.ndarray | None:

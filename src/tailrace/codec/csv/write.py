@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
+from tailrace.codec.binary import content
 from tailrace.codec.columns import replace_in
 from tailrace.codec.csv.cells import Cell
 from tailrace.codec.csv.options import CsvOptions
@@ -53,8 +54,7 @@ def joined(cells: Sequence[Cell], options: CsvOptions) -> pa.Buffer:
         literal = quote
     pieces.append(pa.scalar(literal + options.terminator))
     rows = pc.binary_join_element_wise(*pieces, "", null_handling="replace", null_replacement=options.null)
-    _, offsets, data = rows.buffers()
-    return data.slice(0, rows.total_values_length if hasattr(rows, "total_values_length") else data.size)
+    return pa.py_buffer(content(rows)[1])
 
 
 def _protected(text: pa.StringArray, options: CsvOptions) -> pa.StringArray:

@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 
 from tailrace.errors import ConfigError
 
-_MONTHS = dict(zip("jan feb mar apr may jun jul aug sep oct nov dec".split(), range(1, 13), strict=True))
-_DAYS = dict(zip("sun mon tue wed thu fri sat".split(), range(7), strict=True))
+_MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
+_DAYS = {name: number for number, name in enumerate(("sun", "mon", "tue", "wed", "thu", "fri", "sat"))}
 _FIELDS: tuple[tuple[str, int, int, dict[str, int]], ...] = (
     ("second", 0, 59, {}),
     ("minute", 0, 59, {}),
@@ -54,8 +55,9 @@ class Schedule:
             words.append("*")
         if len(words) != len(_FIELDS):
             raise _wrong(text, "5 or 6 fields: second minute hour day-of-month month [day-of-week]")
-        sets = [_allowed(word, *field, text) for word, field in zip(words, _FIELDS, strict=True)]
-        return cls(*sets, any_day=words[3][0] in "*?", any_weekday=words[5][0] in "*?")
+        sets = (_allowed(word, *field, text) for word, field in zip(words, _FIELDS, strict=True))
+        seconds, minutes, hours, days, months, weekdays = sets
+        return cls(seconds, minutes, hours, days, months, weekdays, words[3][0] in "*?", words[5][0] in "*?")
 
     def next_after(self, moment: datetime) -> datetime | None:
         """The first time above `moment`; None where none comes within years, such as a 30th of February."""

@@ -28,7 +28,7 @@ from tailrace.sink.storage.owner import Ownership
 from tailrace.sink.storage.schema_files import Needed, SchemaFiles
 from tailrace.sink.storage.settings import Settings
 from tailrace.sink.storage.staging import StagedFile, cut_folder, from_payload
-from tailrace.sink.storage.sweep import sweep_at_open, sweep_cut, sweep_finished
+from tailrace.sink.storage.sweep import sweep_at_open, sweep_finished
 
 _SWEEP_EVERY_CUTS = 256
 
@@ -42,7 +42,7 @@ class Driver:
         self._owner = Ownership(store, subscription, seat.epoch, time.monotonic)
         self._owner.claim()
         saved = seat.load_naming()
-        sweep_at_open(store, seat.epoch, (saved[0].epoch, saved[0].number) if saved else None)
+        sweep_at_open(store, seat.epoch, Naming.from_json(saved[1]).stages if saved else ())
         self._unfenced = Unfenced(store, time.monotonic)
         self._numbers = Numbers(store, settings.layout)
         self._schemas = SchemaFiles(store, settings, seat.table_schema)
@@ -57,7 +57,7 @@ class Driver:
             return
         files = _in_order(receipts)
         if not files:
-            sweep_cut(self._store, cut.epoch, cut.number)
+            self._store.remove_folder(cut_folder(cut.epoch, cut.number))
             return
         check_staged(self._store, cut_folder(cut.epoch, cut.number), files)
         self._store.settle()
@@ -91,7 +91,7 @@ class Driver:
         """Give the staged files of a cut up, unless its naming is saved: then they are what will be carried out."""
         saved = self._seat.load_naming()
         if saved is None or saved[0].number != cut.number:
-            sweep_cut(self._store, cut.epoch, cut.number)
+            self._store.remove_folder(cut_folder(cut.epoch, cut.number))
 
     def close(self) -> None:
         self._cleanup.close()
@@ -113,16 +113,16 @@ class Driver:
         saved = self._seat.load_naming()
         if saved is None or saved[0].number != cut.number:
             return False
-        self.recover(*saved)
-        # The pieces may have been written again, in an epoch of their own, before anybody knew of the naming.
-        sweep_cut(self._store, cut.epoch, cut.number)
+        self.recover(cut, saved[1])
         return True
 
     def _finish(self, cut: Cut, naming: Naming) -> None:
         carry_out(naming, self._store, self._unfenced)
         for folder in naming.folders:
             self._numbers.taken(folder.folder, folder.last_number)
-        sweep_cut(self._store, cut.epoch, cut.number)
+        # A cut that is recovered was staged in another epoch; its pieces may have been staged in this one as well.
+        for stage in {*naming.stages, cut_folder(cut.epoch, cut.number)}:
+            self._store.remove_folder(stage)
         self._unsure = False
         self._owner.renew()
         self._cuts += 1

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-import pyarrow as pa
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -28,7 +26,7 @@ class Entry:
 
 
 class StagedOutput(Protocol):
-    def write(self, data: pa.Buffer | bytes) -> None: ...
+    def write(self, data: memoryview) -> None: ...
 
     def close(self) -> None:
         """The file is there, whole and durable."""

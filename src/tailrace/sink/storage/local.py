@@ -18,8 +18,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import BinaryIO
 
-import pyarrow as pa
-
 from tailrace.errors import SinkAway, SinkRefused, TailraceError
 from tailrace.sink.storage.filesystem import Entry, Item, Result
 from tailrace.sink.storage.paths import OWN
@@ -88,12 +86,7 @@ class LocalStore:
 
     def create(self, path: str) -> _LocalOutput:
         with self._typed(path):
-            self._folder_of(path)
-            try:
-                return _LocalOutput(self, path, open(self._full(path), "xb"))
-            except FileNotFoundError:
-                self._folder_anew(path)
-                return _LocalOutput(self, path, open(self._full(path), "xb"))
+            return _LocalOutput(self, path, self._created(path))
 
     def publish(self, source: str, target: str) -> bool:
         with self._typed(target):
@@ -181,17 +174,18 @@ class LocalStore:
         self._folder_of(path)
 
     def _temporary(self, path: str, data: bytes) -> str:
-        with self._typed(path):
-            self._folder_of(f"{_TMP}/x")
-            temporary = self._full(f"{_TMP}/{uuid.uuid4().hex}")
-            try:
-                file = open(temporary, "xb")
-            except FileNotFoundError:
-                self._folder_anew(f"{_TMP}/x")
-                file = open(temporary, "xb")
-            with file:
-                file.write(data)
-            return temporary
+        temporary = f"{_TMP}/{uuid.uuid4().hex}"
+        with self._typed(path), self._created(temporary) as file:
+            file.write(data)
+        return self._full(temporary)
+
+    def _created(self, path: str) -> BinaryIO:
+        self._folder_of(path)
+        try:
+            return open(self._full(path), "xb")
+        except FileNotFoundError:
+            self._folder_anew(path)
+            return open(self._full(path), "xb")
 
     def _after_missing(self, source: str, target: str) -> bool:
         """A link failed because something is missing: the source, or a folder that was known and is gone."""
@@ -255,9 +249,9 @@ class _LocalOutput:
         self._path = path
         self._file = file
 
-    def write(self, data: pa.Buffer | bytes) -> None:
+    def write(self, data: memoryview) -> None:
         try:
-            self._file.write(memoryview(data))
+            self._file.write(data)
         except OSError as error:
             raise self._store.typed_error(error, self._path) from error
 

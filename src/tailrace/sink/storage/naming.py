@@ -45,6 +45,11 @@ class Naming:
     schemas: tuple[tuple[str, str], ...]
     folders: tuple[FolderMoves, ...]
 
+    @property
+    def stages(self) -> set[str]:
+        """The folders of the staged files."""
+        return {move.source.rpartition("/")[0] for folder in self.folders for move in folder.moves}
+
     def to_json(self) -> str:
         folders = [
             [each.folder, each.last_number, [[m.source, m.name, m.size, m.checksum] for m in each.moves]]

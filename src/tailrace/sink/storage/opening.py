@@ -19,6 +19,6 @@ def open_store(target: ObjectStore) -> Store:
         if not target.prefix.startswith("/"):
             raise ConfigError(f"sink-uri names the folder {target.prefix!r}; it must be an absolute path")
         return LocalStore(target.prefix, _NETWORK_THREADS if target.scheme == "nfs" else 1)
-    from tailrace.sink.storage.bucket import open_bucket
+    from tailrace.sink.storage.clients import open_bucket
 
     return open_bucket(target)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from zoneinfo import ZoneInfo
 
 from tailrace.codec.base import FileEncoder
-from tailrace.codec.csv import CsvEncoder, CsvOptions
-from tailrace.config import Changefeed, ObjectStore, load_changefeed
+from tailrace.config import ObjectStore
 from tailrace.config.values import SchemaDialect
 from tailrace.errors import ConfigError
 from tailrace.sink.base import SinkSpec
@@ -25,7 +23,12 @@ class Settings:
     flush_seconds: float
     file_size: int
     whole_transactions: bool
+    raw_change_event: bool
     output_column_id: bool
     schema_dialect: SchemaDialect
     expiration_days: int
     cleanup: Schedule
+
+
+def load_settings(spec: SinkSpec) -> Settings:
+    raise ConfigError("not yet")

@@ -8,6 +8,7 @@ layout, and it never writes an empty file. One `encode` and one write per batch,
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from tailrace.change.batch import ChangeBatch
 from tailrace.change.schema import TableSchema
 from tailrace.change.tso import Ts
 from tailrace.codec.base import FileEncoder
+from tailrace.errors import TailraceError
 from tailrace.observe.failpoints import reach
 from tailrace.progress.cut import Piece
 from tailrace.sink.base import Written
@@ -45,7 +47,7 @@ class _OpenFile:
     def takes(self, table: TableSchema, ts: Ts) -> bool:
         return self.table == table and (self.date_ends is None or ts < self.date_ends)
 
-    def write(self, data: bytes | memoryview) -> None:
+    def write(self, data: memoryview) -> None:
         self.output.write(data)
         self.digest.update(data)
         self.bytes += len(data)
@@ -82,7 +84,6 @@ class StorageWriter:
             file = self._file_for(batch, commits)
             count = self._rows_for(file, batch, commits)
             part = batch if count == batch.num_rows else batch.slice(0, count)
-            reach("piece-before-write")
             data = memoryview(self._encoder.encode(part))
             file.write(data)
             file.rows += count
@@ -96,14 +97,15 @@ class StorageWriter:
 
     def close(self) -> Written:
         self._finish()
-        reach("piece-closed")
         rows, size = sum(file.rows for file in self._files), sum(file.bytes for file in self._files)
         return Written(rows, size, to_payload(self._files))
 
     def discard(self) -> None:
         """The file that is open is closed first, because a bucket would keep its parts."""
         if self._open is not None:
-            self._open.output.close()
+            # What ended the piece, a full disk for example, may end this close as well; it is on its way already.
+            with suppress(TailraceError):
+                self._open.output.close()
             self._open = None
         for number in range(self._opened):
             self._store.remove(staged_path(self._piece, self._attempt, number))
@@ -130,7 +132,7 @@ class StorageWriter:
         self._opened += 1
         header = self._encoder.header(batch.table)
         if header:
-            file.write(header)
+            file.write(memoryview(header))
         return file
 
     def _rows_for(self, file: _OpenFile, batch: ChangeBatch, commits: npt.NDArray[np.int64]) -> int:
