@@ -8,11 +8,7 @@ of each kind of key goes by. What it did can be counted; what it meant is only i
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import dataclass, replace
-
-import numpy as np
-import pyarrow as pa
 
 from tailrace.change.parse import parse_type
 from tailrace.change.schema import Column, TableSchema
