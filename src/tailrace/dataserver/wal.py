@@ -161,7 +161,10 @@ class WriteAheadLog:
             yield from self._scan(segment)
 
     def size(self) -> int:
-        return sum(self._path(segment).stat().st_size for segment in self.segments)
+        return sum(self.segment_size(segment) for segment in self.segments)
+
+    def segment_size(self, segment: int) -> int:
+        return self._path(segment).stat().st_size
 
     def drop(self, segment: int) -> None:
         """Let go of a whole segment; only who knows that nobody needs it may call this."""
