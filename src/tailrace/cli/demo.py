@@ -17,7 +17,6 @@ from pathlib import Path
 
 import click
 
-from tailrace.change.schema import TableSchema
 from tailrace.change.tso import Ts
 from tailrace.dataserver.client import StoreClient
 from tailrace.errors import TailraceError
@@ -69,28 +68,28 @@ class _Demo:
         with store, ServerProcess(self._folder / "server") as server, store.client() as client:
             with self._step(f"a shop of {self._rows:,} rows in 4 tables, every column type among them"):
                 tables = self._fill(client)
-            sizes = shop.sizes(self._rows)
             with self._step("a subscription: snapshot and log, as CSV files; the shop goes on being written"):
                 self._subscribe(server, store.uri)
-                with ShopTraffic(client, tables, sizes) as traffic:
+                with ShopTraffic(client, shop.sizes(self._rows)) as traffic:
                     self._wait_for_snapshot(server)
-                    traffic.alter("customers", "nickname", "varchar(30)")
+                    traffic.add_column("customers", "nickname", "varchar(30)")
                     time.sleep(LOG_SECONDS)
             done = traffic.done
             self._say(f"written meanwhile: {done.transactions:,} transactions, {done.rows:,} rows, {done.ddl} DDL")
             end = client.now()
             with self._step("the folder catches up with the last transaction"):
                 self._wait_for(server, end)
-            return self._compare(client, list(tables), end)
+            return self._compare(client, tables, end)
 
-    def _fill(self, client: StoreClient) -> dict[str, TableSchema]:
+    def _fill(self, client: StoreClient) -> list[str]:
         client.create_schema(shop.SCHEMA)
-        tables = {name: client.create_table(table, ranges=2) for name, table in shop.tables().items()}
-        for name, rows in shop.sizes(self._rows).items():
-            for first in range(1, rows + 1, CHUNK_ROWS):
-                count = min(CHUNK_ROWS, rows + 1 - first)
-                client.insert(tables[name], shop.image(tables[name], count, first=first))
-        return tables
+        sizes = shop.sizes(self._rows)
+        for name, definition in shop.tables().items():
+            table = client.create_table(definition, ranges=2, handles=(0, sizes[name]))
+            for first in range(1, sizes[name] + 1, CHUNK_ROWS):
+                count = min(CHUNK_ROWS, sizes[name] + 1 - first)
+                client.bulk_insert(table, shop.image(table, count, first=first))
+        return list(sizes)
 
     def _subscribe(self, server: ServerProcess, upstream: str) -> None:
         sink = f"file://{self._copy}?protocol=csv&flush-interval=2s"
@@ -122,7 +121,7 @@ class _Demo:
             copy = read_local(self._copy)
             rows, found = 0, len(copy.fallbacks) + len(copy.gaps)
             for name in names:
-                source, full = client.read_table(shop.SCHEMA, name, end), f"{shop.SCHEMA}.{name}"
+                source, full = client.read(client.table(shop.SCHEMA, name), end), f"{shop.SCHEMA}.{name}"
                 result = compare(copy.tables[full], source, copy.keys[full])
                 rows, found = rows + result.rows, found + result.total
                 self._say(f"{full}: {result}")

@@ -8,10 +8,10 @@ of each kind of key goes by. What it did can be counted; what it meant is only i
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tailrace.change.parse import parse_type
-from tailrace.change.schema import Column, TableSchema
+from tailrace.change.schema import Column
 from tailrace.dataserver.client import StoreClient
 from tailrace.errors import Locked
 from tailrace.testing import shop
@@ -30,11 +30,8 @@ class Done:
 class ShopTraffic:
     """`with ShopTraffic(client, tables, sizes): ...`; an error of the thread is raised when the block ends."""
 
-    def __init__(
-        self, client: StoreClient, tables: dict[str, TableSchema], sizes: dict[str, int], per_second: float = 50.0
-    ) -> None:
+    def __init__(self, client: StoreClient, sizes: dict[str, int], per_second: float = 50.0) -> None:
         self._client = client
-        self._tables = dict(tables)
         self._sizes = sizes
         self._pause = 1.0 / per_second
         self._stop = threading.Event()
@@ -52,11 +49,9 @@ class ShopTraffic:
         if self._error is not None:
             raise self._error
 
-    def alter(self, name: str, column: str, kind: str) -> None:
-        """Add a column to a table while the traffic goes on."""
-        before = self._tables[name]
-        added = Column(0, column, parse_type(kind))
-        self._tables[name] = self._client.alter_table(replace(before, columns=(*before.columns, added)))
+    def add_column(self, name: str, column: str, kind: str) -> None:
+        """Alter a table while the traffic goes on."""
+        self._client.add_column(shop.SCHEMA, name, Column(0, column, parse_type(kind)))
         self.done.ddl += 1
 
     def _run(self) -> None:
@@ -73,18 +68,20 @@ class ShopTraffic:
             self._error = error
 
     def _transact(self, number: int) -> None:
-        orders, items = self._tables["orders"], self._tables["items"]
-        products, customers = self._tables["products"], self._tables["customers"]
+        orders, items, products, customers = (
+            self._client.table(shop.SCHEMA, name) for name in ("orders", "items", "products", "customers")
+        )
         first_order = self._sizes["orders"] + 1 + number
         first_item = self._sizes["items"] + 1 + number * ITEMS_EACH
-        touched = 1 + number % max(self._sizes["products"], 1)
-        with self._client.begin() as transaction:
-            rows = transaction.insert(orders, shop.image(orders, 1, first=first_order))
-            rows += transaction.insert(items, shop.image(items, ITEMS_EACH, first=first_item))
-            rows += transaction.update(products, shop.image(products, 1, first=touched, seed=number + 2))
-            rows += transaction.update(customers, shop.image(customers, 2, first=touched, seed=number + 2))
-            if number % DELETE_EVERY == 0:
-                rows += transaction.delete(items, shop.image(items, ITEMS_EACH, first=1 + number * ITEMS_EACH))
-                rows += transaction.delete(orders, shop.image(orders, 1, first=1 + number))
+        touched = 1 + number % (self._sizes["products"] - 1)
+        deletes = number % DELETE_EVERY == 0
+        with self._client.transaction() as transaction:
+            transaction.insert(orders, shop.image(orders, 1, first=first_order))
+            transaction.insert(items, shop.image(items, ITEMS_EACH, first=first_item))
+            transaction.update(products, shop.image(products, 1, first=touched, seed=number + 2))
+            transaction.update(customers, shop.image(customers, 2, first=touched, seed=number + 2))
+            if deletes:
+                transaction.delete(items, shop.image(items, ITEMS_EACH, first=1 + number * ITEMS_EACH))
+                transaction.delete(orders, shop.image(orders, 1, first=1 + number))
         self.done.transactions += 1
-        self.done.rows += rows
+        self.done.rows += 4 + ITEMS_EACH + (1 + ITEMS_EACH if deletes else 0)
