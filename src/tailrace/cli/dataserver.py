@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from tailrace.cli.parent import when_parent_ends
 from tailrace.dataserver.process import Options, Role, StoreProcess
 from tailrace.dataserver.retention import HISTORY_BYTES
 from tailrace.errors import TailraceError
@@ -44,14 +45,9 @@ def start(
         raise click.ClickException(str(error)) from error
     click.echo(f"ready {process.address}")
     if parent_pipe:
-        threading.Thread(target=_wait_for_parent, args=(done,), daemon=True).start()
+        when_parent_ends(done.set)
     done.wait()
     process.stop()
-
-
-def _wait_for_parent(done: threading.Event) -> None:
-    click.get_binary_stream("stdin").read()
-    done.set()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A `tailrace server` as a process of its own, for the demo and for tests that kill it.
 
-The process dies with its parent: it watches the pipe that is its standard input. Its log lies beside its meta
+The process ends with its parent, which holds its standard input. Its log lies beside its meta
 database. `start` after `kill` is a restart of the same server on the same meta database and port.
 """
 
@@ -55,7 +55,7 @@ class ServerProcess:
         self._folder.mkdir(parents=True, exist_ok=True)
         port_file = self._folder / "server.port"
         port_file.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "tailrace", "server", "--log-format", "text"]
+        command = [sys.executable, "-m", "tailrace", "server", "--log-format", "text", "--parent-pipe"]
         command += ["--meta", f"sqlite:///{self._folder}/meta.db", "--listen", f"127.0.0.1:{self._port}"]
         command += ["--port-file", str(port_file), *self._options]
         with self.log.open("ab") as log:
