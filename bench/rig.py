@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tailrace.change.tso import Ts
 from tailrace.errors import TailraceError
 from tailrace.pipeline.assignment import Listener
 from tailrace.pipeline.conductor import Conductor
@@ -42,12 +43,12 @@ class Rig:
     def tally(self, name: str) -> Tally:
         return self._conductor.tally(name)
 
-    def wait(self, name: str, done: Callable[[Tally], bool]) -> float:
-        """Seconds until it is so; raises what went wrong with the subscription."""
+    def wait(self, name: str, to_ts: Ts) -> float:
+        """Seconds until everything up to a ts is durable; raises what went wrong with the subscription."""
         begun = time.perf_counter()
         while True:
             try:
-                if done(self._conductor.tally(name)):
+                if self._conductor.tally(name).report.to_ts >= to_ts:
                     return time.perf_counter() - begun
             except KeyError:
                 pass  # not claimed yet
