@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ _BLOCK_IDS = 1 << 21
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """`places[k]` says for each row which of its lists' ids is the k-th asked column, or _ABSENT."""
+    """`places[k]` says which of its lists' ids is the k-th asked column, or _ABSENT: for each row, or once for all."""
 
     data: Bytes
     present: Ints
@@ -37,17 +38,20 @@ class Layout:
     bounds: Ints
 
     def absent(self, k: int) -> Flags:
-        return np.asarray(self.places[k] == _ABSENT)
+        return np.asarray(np.broadcast_to(self.places[k] == _ABSENT, self.present.shape))
 
     def cells(self, k: int) -> tuple[Flags, Cells]:
         """Which rows hold a value in the k-th column, and the values."""
         place = self.places[k]
         held = place < self.present
-        width = self.bounds.shape[1]
-        rows = np.arange(len(held))
+        if not held.any():
+            none = np.zeros(0, np.int64)
+            return held, Cells(self.data, none, none)
+        if len(place) == 1:
+            return held, Cells(self.data, self.bounds[:, place[0]], self.bounds[:, place[0] + 1])
+        first = np.arange(len(held)) * self.bounds.shape[1] + place
         if not held.all():
-            rows, place = rows[held], place[held]
-        first = rows * width + place
+            first = first[held]
         flat = self.bounds.reshape(-1)
         return held, Cells(self.data, flat[first], flat[first + 1])
 
@@ -83,63 +87,88 @@ def read(rows: Cells, ids: Ints) -> Layout:
     check(heads[:, 1] <= LARGE | CHECKSUM, lambda i: f"unknown flags {heads[i, 1]:#x}")
     width, step = (4, 4) if heads[0, 1] & LARGE else (1, 2)
     counts = _counts(rows)
-    present, total = counts[:, 0], counts.sum(axis=1)
+    present, total = counts[:, 0], counts[:, 0] + counts[:, 1]
     lists = rows.starts + HEAD
     body = lists + total * width + present * step
     check(body <= rows.ends, "a row that breaks off before its data")
-    places = _places(_padded(rows.data, lists, total, width), present, total, ids)
+    alike = bool((counts == counts[0]).all()) and _alike(rows, HEAD + int(total[0]) * width)
+    few = slice(0, 1) if alike else slice(None)
+    found = _padded(rows.data, lists[few], total[few], width)
+    places = _places(found, present[few], total[few], ids)
     ends = _padded(rows.data, lists + total * width, present, step)
     bounds = np.zeros((len(rows), ends.shape[1] + 1), np.int64)
     bounds[:, 1:] = ends
-    behind = np.arange(ends.shape[1]) >= present[:, None]
-    check(((bounds[:, 1:] >= bounds[:, :-1]) | behind).all(axis=1), "a value that ends before it starts")
-    last = bounds[np.arange(len(rows)), present]
-    _check_ends(rows, body + last, heads[:, 1] & CHECKSUM != 0)
+    rising = bounds[:, 1:] >= bounds[:, :-1]
+    if not alike:
+        rising |= np.arange(ends.shape[1]) >= present[:, None]
+    check(rising, "a value that ends before it starts")
+    _check_ends(rows, body + bounds[np.arange(len(rows)), present], heads[:, 1] & CHECKSUM != 0)
     bounds += body[:, None]
     return Layout(rows.data, present, places, bounds)
+
+
+def _alike(rows: Cells, size: int) -> bool:
+    """Whether all rows of equal counts have the ids of the first."""
+    lists = gather(rows.data, rows.starts + HEAD, size - HEAD)
+    return lists.tobytes() == lists[0].tobytes() * len(lists)
 
 
 def _counts(rows: Cells) -> Ints:
     return gather(rows.data, rows.starts + 2, 4).view("<u2").astype(np.int64)
 
 
-def _padded(data: Bytes, starts: Ints, counts: Ints, width: int) -> Ints:
+def _padded(data: Bytes, starts: Ints, counts: Ints, width: int) -> NDArray[Any]:
     """Lists of numbers as rows of a matrix; what stands behind a list's end is not to be looked at."""
-    longest = int(counts.max(initial=0)) * width
-    if len(starts) and starts.max() + longest > len(data):
+    longest = int(counts.max()) * width
+    if int(starts[-1]) + longest > len(data) or int(starts.max()) + longest > len(data):
         first = int(starts.min())
         data = np.concatenate([data[first:], np.zeros(longest, np.uint8)])
         starts = starts - first
-    return gather(data, starts, longest).view(f"<u{width}").astype(np.int64)
+    return gather(data, starts, longest).view(f"<u{width}")
 
 
-def _places(found: Ints, present: Ints, total: Ints, ids: Ints) -> NDArray[np.int32]:
+def _places(found: NDArray[Any], present: Ints, total: Ints, ids: Ints) -> NDArray[np.int32]:
     """For each asked column and row the place of its id in the row's lists."""
     rows, longest = found.shape
-    order = np.arange(longest)
+    order = np.arange(longest, dtype=np.int32)
     inside = order < total[:, None]
-    rising = np.ones(found.shape, np.bool_)
-    rising[:, 1:] = found[:, 1:] > found[:, :-1]
-    rising |= ~inside | (order == present[:, None])
-    check(rising.all(axis=1), "column ids that do not ascend")
-    slot = np.searchsorted(ids, found)
-    slot[slot == len(ids)] = 0
-    known = inside & (ids[slot] == found) if len(ids) else np.zeros(found.shape, np.bool_)
+    rising = found[:, 1:] > found[:, :-1]
+    rising |= ~inside[:, 1:]
+    rising |= order[1:] == present[:, None]
+    check(rising, "column ids that do not ascend")
+    slot = _slots(found, ids)
+    slot[~inside] = len(ids)
     places = np.full((len(ids) + 1, rows), _ABSENT, np.int32)
-    slot[~known] = len(ids)
-    places[slot, np.arange(rows)[:, None]] = order
+    places.reshape(-1)[slot * rows + np.arange(rows)[:, None]] = order
     places = places[:-1]
-    twice = np.count_nonzero(places != _ABSENT, axis=0) != np.count_nonzero(known, axis=1)
-    check(~twice, "a column that is both NULL and not")
+    known = np.count_nonzero(slot != len(ids))
+    if known != np.count_nonzero(places != _ABSENT):
+        each = np.count_nonzero(slot != len(ids), axis=1) == np.count_nonzero(places != _ABSENT, axis=0)
+        check(each, "a column that is both NULL and not")
     return places
+
+
+def _slots(found: NDArray[Any], ids: Ints) -> NDArray[np.intp]:
+    """The numbers of ids among the asked ones, or their count for an id that the table does not have."""
+    if found.dtype.itemsize == 1:
+        slots = np.full(256, len(ids))
+        small = ids < 256
+        slots[ids[small]] = np.flatnonzero(small)
+        return slots[found]
+    slot = np.searchsorted(ids, found)
+    if len(ids):
+        last = np.minimum(slot, len(ids) - 1)
+        slot[ids[last] != found] = len(ids)
+    return slot
 
 
 def _check_ends(rows: Cells, reached: Ints, checked: Flags) -> None:
     """A row ends with its last value, or with the checksum behind it."""
-    over = reached + checked - rows.ends
-    check(over <= 0, lambda i: f"a value ends {over[i]} bytes behind its row")
-    heads = np.zeros(len(rows), np.uint8)
-    heads[checked] = rows.data[reached[checked]]
-    check(heads & 0xF7 <= 2, lambda i: f"the version {heads[i]:#x} of a checksum, not 0, 1 or 2")
-    rest = rows.ends - reached - np.where(checked, 5, 0) - np.where(heads & 8 != 0, 4, 0)
-    check(rest == 0, lambda i: f"a row of {rest[i]:+} bytes more than its values")
+    if checked.any():
+        over = reached + checked - rows.ends
+        check(over <= 0, lambda i: f"a value ends {over[i]} bytes behind its row")
+        heads = np.zeros(len(rows), np.uint8)
+        heads[checked] = rows.data[reached[checked]]
+        check(heads & 0xF7 <= 2, lambda i: f"the version {heads[i]:#x} of a checksum, not 0, 1 or 2")
+        reached = reached + np.where(checked, 5, 0) + np.where(heads & 8 != 0, 4, 0)
+    check(reached == rows.ends, lambda i: f"a row whose values end {reached[i] - rows.ends[i]:+} bytes from its end")

@@ -10,8 +10,6 @@ A row that does not fit its table is an error that names table, column and row. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TypeVar
 
 import numpy as np
@@ -21,7 +19,7 @@ from numpy.typing import NDArray
 from tailrace.change.schema import Column, TableSchema
 from tailrace.errors import DecodeError, EncodeError, SchemaMismatch
 from tailrace.upstream.rowcodec import columns, commonhandles, frames, layout
-from tailrace.upstream.rowcodec.cells import BadCell, Cells, Flags, Packed, bytes_of, check
+from tailrace.upstream.rowcodec.cells import BadCell, Cells, Flags, Packed, bytes_of, check, numbered
 from tailrace.upstream.rowcodec.defaults import default_value
 from tailrace.upstream.rowcodec.keycolumns import KeyColumns
 from tailrace.upstream.rowcodec.keys import handle_column, key_cells
@@ -110,13 +108,13 @@ def _column(
     table: TableSchema, column: Column, found: layout.Layout, k: int, numbers: NDArray[np.intp], in_key: KeyColumns
 ) -> pa.Array:
     held, cells = found.cells(k)
-    with _rows_of(held):
+    with numbered(np.flatnonzero(held)):
         dense = columns.unpack(column.type, cells, in_key.zone)
     absent = found.absent(k)
     if not absent.any():
         _check_nulls(column, held)
         return columns.spread(dense, held)
-    with _rows_of(absent):
+    with numbered(np.flatnonzero(absent)):
         missing = in_key.column(column, numbers[absent])
     if missing is None:
         missing = default_value(table, column, in_key.zone, int(np.count_nonzero(absent)))
@@ -129,15 +127,6 @@ def _column(
         joined = pa.concat_arrays([dense, missing]).take(pa.array(order, mask=~(held | absent)))
     _check_nulls(column, joined.is_valid().to_numpy(zero_copy_only=False))
     return joined
-
-
-@contextmanager
-def _rows_of(selected: Flags) -> Iterator[None]:
-    """Give a BadCell of selected rows the number of its row."""
-    try:
-        yield
-    except BadCell as bad:
-        raise BadCell(int(np.flatnonzero(selected)[bad.index]), bad.reason) from bad
 
 
 def _check_nulls(column: Column, valid: Flags) -> None:
