@@ -37,9 +37,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     report.limit(LIMIT, _write_csv_rate())
     with tempfile.TemporaryDirectory(prefix="tailrace-bench-", dir=args.folder) as folder:
         place = Path(folder)
-        with ProcessPeaks() as peaks, start_store(place / "store", options=("--no-fsync",)) as store:
-            with rig(place, store.uri) as server:
-                _measure(report, server, store.client(), place, args.table, args.rows)
+        with (
+            ProcessPeaks() as peaks,
+            start_store(place / "store", options=("--no-fsync",)) as store,
+            rig(place, store.uri) as server,
+        ):
+            _measure(report, server, store.client(), place, args.table, args.rows)
         for kind, size in sorted(peaks.by_kind.items()):
             report.add(f"pipeline.memory.{args.table}.{kind}_mb", size / 1e6)
         report.add(f"pipeline.memory.{args.table}.total_mb", peaks.total / 1e6)

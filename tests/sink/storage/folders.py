@@ -104,7 +104,9 @@ class Run:
     def deliver(self, *pieces: Iterable[ChangeBatch]) -> Cut:
         """A cut of these pieces, whole."""
         held = [list(piece) for piece in pieces]
-        last = max((int(each.commit_ts[-1].as_py()) for piece in held for each in piece if each.num_rows), default=ts(0))
+        last = max(
+            (int(each.commit_ts[-1].as_py()) for piece in held for each in piece if each.num_rows), default=ts(0)
+        )
         cut = self.cut(last)
         receipts = [self.write(cut, piece, number) for number, piece in enumerate(held)]
         self.sink.commit(cut, receipts)
