@@ -7,14 +7,9 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from tailrace.codec.base import FileEncoder
-<<<<<<< HEAD
-from tailrace.config import ObjectStore
-from tailrace.config.values import SchemaDialect
-=======
 from tailrace.codec.csv import CsvEncoder, CsvOptions
 from tailrace.config import ObjectStore, SinkConfig, load_changefeed
 from tailrace.errors import ConfigError
->>>>>>> storage
 from tailrace.sink.base import SinkSpec
 from tailrace.sink.storage.cron import Schedule
 from tailrace.sink.storage.paths import Layout
@@ -38,40 +33,6 @@ class Settings:
 
 
 def load_settings(spec: SinkSpec) -> Settings:
-<<<<<<< HEAD
-    import tomllib
-    from urllib.parse import parse_qs, urlsplit
-    from zoneinfo import ZoneInfo
-
-    from tailrace.codec.csv import CsvEncoder, CsvOptions
-    from tailrace.config.secret import Secret
-
-    u = urlsplit(spec.uri)
-    q = {k: v[0] for k, v in parse_qs(u.query).items()}
-    t = tomllib.loads(spec.config)["sink"]
-    csv = {k.replace("-", "_"): v for k, v in t.get("csv", {}).items()}
-    return Settings(
-        ObjectStore(
-            u.scheme, u.netloc, u.path, tuple(q.items()), tuple((k, Secret(v)) for k, v in q.items() if "secret" in k)
-        ),
-        Layout(
-            ".csv",
-            t.get("date-separator", "day"),
-            t.get("enable-partition-separator", True),
-            t.get("file-index-digit", 20),
-            ZoneInfo(spec.time_zone),
-        ),
-        CsvEncoder(CsvOptions(**csv)),
-        2.0,
-        int(q.get("file-size", 64 << 20)),
-        q.get("transaction-atomicity", "none") == "table",
-        False,
-        False,
-        "classic",
-        t.get("cloud-storage-config", {}).get("file-expiration-days", 0),
-        Schedule.parse(t.get("cloud-storage-config", {}).get("file-cleanup-cron-spec", "0 0 2 * * *")),
-    )
-=======
     """Raises ConfigError for everything that can be known to be wrong without asking the target."""
     changefeed = load_changefeed(spec.uri, spec.config)
     sink, storage = changefeed.sink, changefeed.sink.storage
@@ -124,4 +85,3 @@ def _zone(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (OSError, ValueError) as error:
         raise ConfigError(f"time-zone is {name!r}; it must be a name such as Asia/Shanghai or UTC") from error
->>>>>>> storage
