@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -123,7 +124,7 @@ def test_files_rotate_by_size_and_transactions_stay_whole_where_asked(tmp_path: 
     sizes = [(tmp_path / name).stat().st_size for name in data_files(tmp_path)]
     assert len(sizes) >= 4
     assert max(sizes) < 1048576 + 120 * (700 if atomicity == "table" else 20)
-    shared = [a for a, b in zip(by_file, by_file[1:], strict=False) if a[-1] == b[0]]
+    shared = [a for a, b in pairwise(by_file) if a[-1] == b[0]]
     assert bool(shared) == (atomicity == "none")
 
 
