@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
 import threading
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def start(
 
 
 def _wait_for_parent(done: threading.Event) -> None:
-    click.get_binary_stream("stdin").read()
+    sys.stdin.buffer.read()
     done.set()
 
 

@@ -247,9 +247,7 @@ def _stored(block: Block) -> Piece:
     return Piece(block.rows, key[-1].as_py(), None, data)
 
 
-def _spans(
-    parts: list[Cells], fresh: Sequence[Run], at: Ts, low: Bound, high: Bound, limit: int
-) -> Iterator[Piece]:
+def _spans(parts: list[Cells], fresh: Sequence[Run], at: Ts, low: Bound, high: Bound, limit: int) -> Iterator[Piece]:
     """The rows between two bounds, in steps that hold a bounded number of cells of each run."""
     while limit > 0:
         stop = high

@@ -85,7 +85,7 @@ class Record:
 class Pending:
     """A submitted record: `place` is known at once, `wait` returns when it is durable."""
 
-    __slots__ = ("place", "_done", "_error")
+    __slots__ = ("_done", "_error", "place")
 
     def __init__(self, place: Place) -> None:
         self.place = place
@@ -269,9 +269,7 @@ def _parse(head: bytes, payload: bytes) -> Record | None:
     )
     if len(payload) != length or zlib.crc32(payload, zlib.crc32(head[_FROM_CRC:])) != crc:
         return None
-    return Record(
-        Kind(kind), range_id, index, start, commit, version, rows, Form(form), step, sequence, primary
-    )
+    return Record(Kind(kind), range_id, index, start, commit, version, rows, Form(form), step, sequence, primary)
 
 
 def _write_all(output: int, parts: list[bytes | memoryview]) -> None:
