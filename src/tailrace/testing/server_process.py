@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -56,6 +57,7 @@ class ServerProcess:
 
     def start(self, env: Mapping[str, str] | None = None) -> None:
         """Returns once it answers; Spark is still starting then."""
+        self._signal(signal.SIGKILL)
         self._folder.mkdir(parents=True, exist_ok=True)
         port_file = self._folder / "server.port"
         port_file.unlink(missing_ok=True)
@@ -106,16 +108,15 @@ class ServerProcess:
         return " | ".join(lines[-3:])
 
     def _signal(self, number: int) -> None:
-        if self._process is None:
+        """To what is left of the last start; then it is reaped."""
+        process, self._process = self._process, None
+        if process is None:
             return
-        try:
-            os.killpg(self._process.pid, number)
-        except ProcessLookupError:
-            return
-        finally:
-            self._process.wait()
-            if self._process.stdin is not None:
-                self._process.stdin.close()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
 
     def __enter__(self) -> Self:
         self.start()
