@@ -1,4 +1,4 @@
-"""CSV as one would write it row by row: the obvious code that the kernels are held against, and random tables for it."""
+"""CSV as one would write it row by row: the obvious code that kernels are held against, and random tables for it."""
 
 from __future__ import annotations
 
@@ -122,9 +122,9 @@ def as_batch(table: TableSchema, rows: Sequence[Row]) -> ChangeBatch:
     return ChangeBatch(table, pa.RecordBatch.from_arrays(columns, schema=batch_schema(table)))
 
 
-NASTY = st.one_of(
+TEXT = st.one_of(
     st.text(st.sampled_from(list("\"'`\\,;|@*\t\r\n nrN\0\x7f\x85\u2028é東🚀Ia")), max_size=12),
-    st.text(max_size=8).filter(lambda text: "\ud800" > text or True),
+    st.text(max_size=8).filter(lambda text: text < "\ud800" or True),
 )
 TEXT = NASTY.filter(lambda text: not any("\ud800" <= letter <= "\udfff" for letter in text))
 MEMBERS = ("red", "blue, dark", 'o"dd', "back\\slash", "", "大", "it's")
@@ -146,7 +146,8 @@ def _moments(fraction: int) -> st.SearchStrategy[str]:
     zero = "0000-00-00 00:00:00" + ("." + "0" * fraction if fraction else "")
     form = "%Y-%m-%d %H:%M:%S.%f"
     return st.one_of(
-        st.just(zero), st.datetimes().map(lambda at: f"{at.year:04d}" + at.strftime(form)[-22:][: 15 + fraction + bool(fraction)])
+        st.just(zero),
+        st.datetimes().map(lambda at: f"{at.year:04d}" + at.strftime(form)[-22:][: 15 + fraction + bool(fraction)]),
     )
 
 
@@ -179,7 +180,9 @@ KINDS: dict[str, st.SearchStrategy[Any]] = {
     "varbinary(40)": st.binary(max_size=9),
     "longblob": st.binary(max_size=9),
     "enum(" + ",".join("'" + each.replace("'", "''") + "'" for each in MEMBERS) + ")": st.integers(1, len(MEMBERS)),
-    "set(" + ",".join("'" + each.replace("'", "''") + "'" for each in FLAGS) + ")": st.integers(0, (1 << len(FLAGS)) - 1),
+    "set(" + ",".join("'" + each.replace("'", "''") + "'" for each in FLAGS) + ")": st.integers(
+        0, (1 << len(FLAGS)) - 1
+    ),
     "json": TEXT.map(lambda text: '{"a": ' + repr(text) + "}"),
     "vector": st.sampled_from(["[1,2.5,-3e-05]", "[]"]),
 }
@@ -188,7 +191,11 @@ KINDS: dict[str, st.SearchStrategy[Any]] = {
 @st.composite
 def tables(draw: st.DrawFn) -> TableSchema:
     kinds = draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=0, max_size=7))
-    names = draw(st.lists(TEXT.filter(lambda name: name not in ("", "id")), min_size=len(kinds), max_size=len(kinds), unique=True))
+    names = draw(
+        st.lists(
+            TEXT.filter(lambda name: name not in ("", "id")), min_size=len(kinds), max_size=len(kinds), unique=True
+        )
+    )
     columns = [Column(1, "id", parse_type("bigint"), nullable=False, pk=True)]
     columns += [Column(at + 2, names[at], parse_type(kind)) for at, kind in enumerate(kinds)]
     name = draw(st.sampled_from(["t", 'a"b', "x,y", "tab\tle", "表", "back\\slash"]))

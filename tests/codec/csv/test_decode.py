@@ -43,7 +43,9 @@ def is_ambiguous(table: TableSchema, rows: list[Row], options: CsvOptions) -> bo
     ends = options.delimiter + options.terminator
     names = [text_cell(name.encode(), options) for name in (table.name, table.schema)]
     images = [image for row in rows for image in (row.before, row.after) if image is not None]
-    cells = [(image[each.name], cell(image[each.name], each.type, options)) for image in images for each in table.columns]
+    cells = [
+        (image[each.name], cell(image[each.name], each.type, options)) for image in images for each in table.columns
+    ]
     wide = len(ends) > 2
     texts = names + [text for value, text in cells if value is not None]
     return (
@@ -55,7 +57,7 @@ def is_ambiguous(table: TableSchema, rows: list[Row], options: CsvOptions) -> bo
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data(), OPTIONS, st.sampled_from([1 << 20, 50]))
 def test_what_was_encoded_comes_back(data: st.DataObject, options: CsvOptions, block: int) -> None:
     table = data.draw(tables())
@@ -210,7 +212,12 @@ def test_a_header_is_skipped_whether_or_not_it_was_asked_for_and_must_fit() -> N
     options = CsvOptions(output_field_header=True)
     header = CsvEncoder(options).header(simple())
     for form in (options, CsvOptions()):
-        assert decoded(header.upper().replace(b"TICDC-META$OPERATION", b"ticdc-meta$operation") + GOOD, simple(), form).num_rows == 1
+        assert (
+            decoded(
+                header.upper().replace(b"TICDC-META$OPERATION", b"ticdc-meta$operation") + GOOD, simple(), form
+            ).num_rows
+            == 1
+        )
         with pytest.raises(DecodeError, match="header"):
             decoded(header.replace(b",v", b",w") + GOOD, simple(), form)
     with pytest.raises(DecodeError, match="header"):
@@ -221,9 +228,11 @@ def test_an_empty_file_has_no_changes() -> None:
     assert decoded(b"", simple(), CsvOptions()).num_rows == 0
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.data(), st.integers(0, 400), st.integers(0, 255))
-def test_a_changed_byte_is_refused_or_is_another_value_that_encodes_to_it(data: st.DataObject, at: int, byte: int) -> None:
+def test_a_changed_byte_is_refused_or_is_another_value_that_encodes_to_it(
+    data: st.DataObject, at: int, byte: int
+) -> None:
     """No damage becomes a value whose own text is not what stands in the file."""
     options = CsvOptions(include_commit_ts=True, output_old_value=True)
     table = data.draw(tables())

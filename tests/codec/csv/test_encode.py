@@ -23,7 +23,7 @@ def one_column(kind: str) -> TableSchema:
     return TableSchema("s", "t", 1, 1, columns, pk_is_handle=True)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data(), OPTIONS)
 def test_any_rows_in_any_form_are_written_as_row_by_row_code_would(data: st.DataObject, options: CsvOptions) -> None:
     table = data.draw(tables())
@@ -31,7 +31,7 @@ def test_any_rows_in_any_form_are_written_as_row_by_row_code_would(data: st.Data
     assert CsvEncoder(options).encode(as_batch(table, rows)).to_pybytes() == written(table, rows, options)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.none() | TEXT, min_size=1), st.sampled_from(["\\N", "", "NULL"]), st.sampled_from(["\n", "\r\n"]))
 def test_both_ways_of_writing_give_the_same_bytes(texts: list[str | None], null: str, terminator: str) -> None:
     options = CsvOptions(null=null, terminator=terminator)
