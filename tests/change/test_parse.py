@@ -131,7 +131,7 @@ def kinds(draw: st.DrawFn) -> ColumnType:
             draw(st.sampled_from(["tinyint", "smallint", "mediumint", "int", "bigint"])),
             draw(st.integers(0, 255)),
             0,
-            **flags,
+            *signs,
         ),
         ColumnType("float", 12, -1, *signs),
         ColumnType("double", 22, -1, *signs),
