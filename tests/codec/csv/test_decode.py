@@ -57,7 +57,7 @@ def is_ambiguous(table: TableSchema, rows: list[Row], options: CsvOptions) -> bo
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data(), OPTIONS, st.sampled_from([1 << 20, 50]))
 def test_what_was_encoded_comes_back(data: st.DataObject, options: CsvOptions, block: int) -> None:
     table = data.draw(tables())
@@ -228,7 +228,7 @@ def test_an_empty_file_has_no_changes() -> None:
     assert decoded(b"", simple(), CsvOptions()).num_rows == 0
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data(), st.integers(0, 400), st.integers(0, 255))
 def test_a_changed_byte_is_refused_or_is_another_value_that_encodes_to_it(
     data: st.DataObject, at: int, byte: int
