@@ -76,7 +76,7 @@ def text_cell(value: bytes, options: CsvOptions) -> bytes:
             out += {b"\\": b"\\\\", b"\n": b"\\n", b"\r": b"\\r"}[value[at : at + 1]]
             at += 1
         elif value.startswith(delimiter, at):
-            out += b"".join(b"\\" + delimiter[k : k + 1] for k in range(len(delimiter)))
+            out += "".join("\\" + letter for letter in options.delimiter).encode()
             at += len(delimiter)
         else:
             out += value[at : at + 1]
