@@ -16,8 +16,8 @@ from tailrace.upstream.rowcodec.cells import Bytes, Cells, Flags, Ints, check, g
 VERSION = 128
 LARGE, CHECKSUM = 1, 2
 HEAD = 6
-_BYTES = 1 << 19
-_ROWS = 1 << 13
+_BYTES = 1 << 22
+_ROWS = 1 << 14
 _IDS = 1 << 21
 
 

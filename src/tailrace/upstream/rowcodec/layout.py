@@ -25,7 +25,10 @@ _ABSENT = np.iinfo(np.int32).max
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """`places[k]` says which of its lists' ids is the k-th asked column, or _ABSENT: for each row, or once for all."""
+    """`places[k]` says which of its lists' ids is the k-th asked column, or _ABSENT: for each row, or once for all.
+
+    `bounds[i]` is for each row where the i-th value begins, and `bounds[i + 1]` where it ends.
+    """
 
     data: Bytes
     present: Ints
@@ -35,20 +38,19 @@ class Layout:
     def absent(self, k: int) -> Flags:
         return np.asarray(np.broadcast_to(self.places[k] == _ABSENT, self.present.shape))
 
-    def cells(self, k: int) -> tuple[Flags, Cells]:
-        """Which rows hold a value in the k-th column, and the values."""
+    def cells(self, k: int) -> tuple[Flags | None, Cells]:
+        """Which rows hold a value in the k-th column (None: all of them), and the values."""
         place = self.places[k]
-        held = place < self.present
-        if not held.any():
-            none = np.zeros(0, np.int64)
-            return held, Cells(self.data, none, none)
         if len(place) == 1:
-            return held, Cells(self.data, self.bounds[:, place[0]], self.bounds[:, place[0] + 1])
-        first = np.arange(len(held)) * self.bounds.shape[1] + place
-        if not held.all():
-            first = first[held]
+            if place[0] < self.present[0]:
+                return None, Cells(self.data, self.bounds[place[0]], self.bounds[place[0] + 1])
+            return np.zeros(len(self.present), np.bool_), Cells(self.data, *np.zeros((2, 0), np.int64))
+        held = place < self.present
+        rows = len(held)
+        whole = bool(held.all())
+        first = np.arange(rows) + place * rows if whole else np.flatnonzero(held) + place[held] * rows
         flat = self.bounds.reshape(-1)
-        return held, Cells(self.data, flat[first], flat[first + 1])
+        return None if whole else held, Cells(self.data, flat[first], flat[first + rows])
 
 
 def read(block: Block, ids: Ints) -> Layout:
@@ -65,15 +67,15 @@ def read(block: Block, ids: Ints) -> Layout:
     else:
         places = _places(_padded(rows.data, lists, total, width), present, total, ids)
         ends = _padded(rows.data, lists + total * width, present, step)
-    bounds = np.zeros((len(present), ends.shape[1] + 1), np.int64)
-    bounds[:, 1:] = ends
-    rising = bounds[:, 1:] >= bounds[:, :-1]
+    bounds = np.zeros((ends.shape[1] + 1, len(present)), np.int64)
+    bounds[1:] = ends.T
+    rising = bounds[1:] >= bounds[:-1]
     if not shared:
-        rising |= np.arange(ends.shape[1]) >= present[:, None]
-    check(rising, "a value that ends before it starts")
-    reached = bounds[:, -1] if shared else bounds[np.arange(len(present)), present]
+        rising |= np.arange(ends.shape[1])[:, None] >= present
+    check(rising.T, "a value that ends before it starts")
+    reached = bounds[-1] if shared else bounds[present, np.arange(len(present))]
     _check_ends(block, body + reached)
-    bounds += body[:, None]
+    bounds += body
     return Layout(rows.data, present, places, bounds)
 
 

@@ -109,15 +109,15 @@ def _column(
     table: TableSchema, column: Column, found: layout.Layout, k: int, numbers: NDArray[np.intp], in_key: KeyColumns
 ) -> pa.Array:
     held, cells = found.cells(k)
-    with numbered(np.flatnonzero(held)):
+    with numbered(held):
         dense = columns.unpack(column.type, cells, in_key.zone)
-    if held.all():
+    if held is None:
         return dense
     absent = found.absent(k) if in_key.holds(column) or column.origin_default is not None else np.zeros(1, np.bool_)
     if not absent.any():
         _check_nulls(column, held)
         return columns.spread(dense, held)
-    with numbered(np.flatnonzero(absent)):
+    with numbered(absent):
         missing = in_key.column(column, numbers[absent])
     if missing is None:
         missing = default_value(table, column, in_key.zone, int(np.count_nonzero(absent)))
