@@ -58,6 +58,14 @@ def test_secrets_are_secrets_and_the_rest_can_be_read() -> None:
     assert "geheim" not in repr(load_changefeed(uri, ""))
 
 
+def test_places_that_may_hold_credentials_are_not_shown() -> None:
+    toml = LARGE + "'claim-check'\nclaim-check-storage-uri = 's3://b/p?secret-access-key=geheim'"
+    uri = URI + "simple&schema-registry=http://u:geheim@127.0.0.1"
+    config = load_changefeed(uri, toml)
+    assert config.sink.messages.claim_check_storage_uri.reveal().endswith("geheim")
+    assert "geheim" not in repr(config)
+
+
 def test_certificates_turn_tls_on() -> None:
     assert kafka(URI + "simple&ca=a&cert=b&key=c")[0].tls.enabled
     assert kafka(URI + "simple&enable-tls=true&insecure-skip-verify=true")[0].tls.insecure_skip_verify

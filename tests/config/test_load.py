@@ -162,7 +162,8 @@ def test_no_refusal_shows_a_secret(drawn: str, more: str) -> None:
     secret = f"9{drawn}9"
     uri = f"s3://b/p?protocol=csv&secret-access-key={secret}{more}"
     toml = f"[sink.kafka-config]\nsasl-password = ['{secret}']"
-    for message in (refusal(uri), refusal(CSV, toml), refusal(f"s3://u:{secret}@b/p?protocol=csv")):
+    unread = f"s3://b/p?protocol=csv&secret-access-key=x&{secret}"
+    for message in (refusal(uri), refusal(CSV, toml), refusal(f"s3://u:{secret}@b/p?protocol=csv"), refusal(unread)):
         assert secret not in message
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, cast
 
+from tailrace.config.secret import Secret
 from tailrace.config.table import Table, choice_of
 from tailrace.config.uri import SinkUri
 from tailrace.config.values import MessageConfig
@@ -47,14 +48,14 @@ def read_messages(uri: SinkUri, root: Table, protocol: str) -> MessageConfig:
         avro_enable_watermark=protocol == "avro"
         and extension
         and uri.flag("avro-enable-watermark", codec.flag("avro-enable-watermark")),
-        schema_registry=_text(uri, sink, "schema-registry", ""),
+        schema_registry=Secret(_text(uri, sink, "schema-registry", "")),
         only_output_updated_columns=updated or content,
         content_compatible=content,
         debezium_disable_schema=uri.flag("debezium-disable-schema", sink.flag("debezium-disable-schema")),
         encoding_format=cast(Literal["json", "avro"], _text(uri, codec, "encoding-format", "json")),
         large_message_handle_option=large.text("large-message-handle-option") or "none",
         large_message_handle_compression=large.text("large-message-handle-compression") or "none",
-        claim_check_storage_uri=large.text("claim-check-storage-uri"),
+        claim_check_storage_uri=Secret(large.text("claim-check-storage-uri")),
         claim_check_raw_value=large.flag("claim-check-raw-value"),
         open_output_old_value=sink.table("open").flag("output-old-value", True),
         debezium_output_old_value=sink.table("debezium").flag("output-old-value", True),

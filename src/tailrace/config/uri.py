@@ -81,6 +81,8 @@ def parse_uri(text: str) -> SinkUri:
     try:
         split = urlsplit(text)
         pairs = parse_qsl(split.query, keep_blank_values=True, strict_parsing=bool(split.query))
-    except ValueError as wrong:
-        raise ConfigError(f"the sink URI {masked_uri(text)} can not be read") from wrong
+    except ValueError:
+        # The reason may quote a part of a secret.
+        shown = masked_uri(text).partition("?")[0]
+        raise ConfigError(f"the sink URI {shown} can not be read; parameters are name=value, joined by &") from None
     return SinkUri(scheme.lower(), unquote(split.netloc), unquote(split.path), tuple(pairs))

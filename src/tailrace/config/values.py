@@ -100,7 +100,7 @@ class ColumnSelector:
 
 @dataclass(frozen=True, slots=True)
 class MessageConfig:
-    """How rows become messages; sizes in bytes."""
+    """How rows become messages; sizes in bytes. URIs are secrets, because they may hold some."""
 
     enable_tidb_extension: bool
     max_batch_size: int
@@ -108,14 +108,14 @@ class MessageConfig:
     avro_decimal_handling_mode: str
     avro_bigint_unsigned_handling_mode: str
     avro_enable_watermark: bool
-    schema_registry: str
+    schema_registry: Secret
     only_output_updated_columns: bool
     content_compatible: bool
     debezium_disable_schema: bool
     encoding_format: Literal["json", "avro"]
     large_message_handle_option: str
     large_message_handle_compression: str
-    claim_check_storage_uri: str
+    claim_check_storage_uri: Secret
     claim_check_raw_value: bool
     open_output_old_value: bool
     debezium_output_old_value: bool
