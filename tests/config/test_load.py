@@ -137,6 +137,8 @@ def test_a_wrong_file_names_the_key_and_what_it_may_be(toml: str, said: tuple[st
         ("mysql://root@h/?protocol=csv", "has none"),
         ("kafka://h/t?protocol=csv", "the protocol of a kafka:// sink"),
         ("file:///d?protocol", "can not be read"),
+        ("file:///d?protocol=csv&worker_count=3", "did you mean worker-count?"),
+        ("s3://b/p?protocol=csv&access-key=a&secret-access-key=b#c", "write %23"),
         ("s3://[b/p?protocol=csv", "can not be read"),
     ],
 )

@@ -46,18 +46,18 @@ _CONCURRENCY = (1, 512)
 
 def parameters(scheme: str) -> tuple[str, ...]:
     """The names of the parameters that say where to write and how to reach it."""
-    unused = _UNUSED if scheme == "s3" else ()
-    return (*OWN_PARAMETERS, *_OPTIONS.get(scheme, ()), *_SECRETS.get(scheme, ()), *unused)
+    return (*OWN_PARAMETERS, *_backend(scheme))
 
 
 def check_parameters(uri: SinkUri, others: tuple[str, ...], warnings: list[str]) -> None:
     """Refuses a parameter that is neither one of storage nor of `others`, and one that could not be honoured."""
-    for name in map(backend_name, uri.names):
+    for name in map(_spelled, uri.names):
         if name in _REFUSED.get(uri.scheme, ()):
             raise ConfigError(f"the URI parameter {name} of TiCDC can not be honoured by Tailrace; leave it away")
         if uri.scheme == "s3" and name in _UNUSED:
             warnings.append(f"the URI parameter {name} has no effect in Tailrace")
-    uri.refuse_others((*others, *parameters(uri.scheme)), backend_name)
+    backend = _backend(uri.scheme)
+    uri.refuse_others((*others, *parameters(uri.scheme)), (name for name in uri.names if _spelled(name) in backend))
 
 
 def read_storage(uri: SinkUri, table: Table, warnings: list[str]) -> StorageConfig:
@@ -80,14 +80,18 @@ def read_storage(uri: SinkUri, table: Table, warnings: list[str]) -> StorageConf
         flush_interval=flush,
         file_size=int(size),
         flush_concurrency=concurrency,
-        file_expiration_days=table.number("file-expiration-days", 0),
+        file_expiration_days=max(table.number("file-expiration-days", 0), 0),
         file_cleanup_cron_spec=cron,
         output_column_id=table.flag("output-column-id"),
         output_raw_change_event=table.flag("output-raw-change-event"),
     )
 
 
-def backend_name(name: str) -> str:
+def _backend(scheme: str) -> tuple[str, ...]:
+    return (*_OPTIONS.get(scheme, ()), *_SECRETS.get(scheme, ()), *(_UNUSED if scheme == "s3" else ()))
+
+
+def _spelled(name: str) -> str:
     """A parameter's name as object stores read it: `access_key` is `access-key`."""
     return name.lower().replace("_", "-")
 
@@ -101,7 +105,7 @@ def _within(name: str, value: float, limits: tuple[float, float], warnings: list
 
 
 def _store(uri: SinkUri) -> ObjectStore:
-    given = {backend_name(name): uri.text(name) for name in reversed(uri.names)}
+    given = {_spelled(name): uri.text(name) for name in reversed(uri.names)}
     options = tuple((name, given[name]) for name in _OPTIONS.get(uri.scheme, ()) if given.get(name))
     secrets = tuple((name, Secret(given[name])) for name in _SECRETS.get(uri.scheme, ()) if given.get(name))
     for name, value in options:
