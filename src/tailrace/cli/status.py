@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 
 import click
@@ -41,6 +42,6 @@ def _show(found: list[Status], as_json: bool, watch: bool) -> None:
     if as_json:
         click.echo(json.dumps([fields_of(each) for each in found], indent=None if watch else 2))
         return
-    if watch and click.get_text_stream("stdout").isatty():
+    if watch and sys.stdout.isatty():
         click.clear()
     click.echo("\n".join(lines(found)))

@@ -48,7 +48,10 @@ def subscribe(
     text = _text_of(config) if config else ""
     request = SubscribeRequest(name, upstream, sink, text, rules, start, end, time_zone)
     with Client(server) as client:
-        made = client.subscribe(request).subscription
+        status = client.subscribe(request)
+    for warning in status.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    made = status.subscription
     tables = ", ".join(made.tables) or "no table matches yet"
     click.echo(f"subscribed {made.name}: {tables} -> {made.sink}")
 

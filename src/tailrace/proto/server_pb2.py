@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from tailrace.proto import base_pb2 as tailrace_dot_proto_dot_base__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btailrace/proto/server.proto\x12\x08serverpb\x1a\x19tailrace/proto/base.proto\"\xe8\x02\n\rCDCSubscriber\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08upstream\x18\x02 \x01(\t\x12\x0c\n\x04sink\x18\x03 \x01(\t\x12\x0e\n\x06tables\x18\x04 \x03(\t\x12\r\n\x05rules\x18\x05 \x03(\t\x12\r\n\x05start\x18\x06 \x01(\t\x12\x0e\n\x06\x65nd_ts\x18\x07 \x01(\x03\x12\x11\n\ttime_zone\x18\x08 \x01(\t\x12\r\n\x05state\x18\t \x01(\t\x12\x1f\n\x05\x65rror\x18\n \x01(\x0b\x32\x10.basepb.CDCError\x12\r\n\x05owner\x18\x0b \x01(\t\x12\r\n\x05\x65poch\x18\x0c \x01(\x03\x12\x12\n\ncreated_ms\x18\r \x01(\x03\x12\x0b\n\x03\x63ut\x18\x0e \x01(\x03\x12\x15\n\rcheckpoint_ts\x18\x0f \x01(\x03\x12#\n\x06report\x18\x10 \x01(\x0b\x32\x13.serverpb.CDCReport\x12\x15\n\rreport_age_ms\x18\x11 \x01(\x03\x12\x16\n\x0e\x63\x61se_sensitive\x18\x12 \x01(\x08\"\xea\x01\n\tCDCReport\x12\x0c\n\x04rows\x18\x01 \x01(\x04\x12\r\n\x05\x62ytes\x18\x02 \x01(\x04\x12\x0c\n\x04\x63uts\x18\x03 \x01(\x04\x12\x17\n\x0frows_per_second\x18\x04 \x01(\x01\x12\x0e\n\x06ranges\x18\x05 \x01(\r\x12\x1c\n\x14snapshot_ranges_left\x18\x06 \x01(\r\x12\x15\n\rsnapshot_rows\x18\x07 \x01(\x04\x12\x1b\n\x13snapshot_rows_total\x18\x08 \x01(\x04\x12\r\n\x05to_ts\x18\t \x01(\x03\x12\x13\n\x0bresolved_ts\x18\n \x01(\x03\x12\x13\n\x0blag_seconds\x18\x0b \x01(\x01\"\x8b\x02\n\x13SubscribeCDCRequest\x12%\n\x06header\x18\x01 \x01(\x0b\x32\x15.basepb.RequestHeader\x12\x0f\n\x07\x64\x62_name\x18\x02 \x01(\t\x12\x12\n\ntable_name\x18\x03 \x01(\t\x12\x17\n\x0fsubscriber_name\x18\x04 \x01(\t\x12\x1d\n\x04sink\x18\x05 \x01(\x0b\x32\x0f.basepb.CDCSink\x12\x10\n\x08upstream\x18\x06 \x01(\t\x12\x10\n\x08sink_uri\x18\x07 \x01(\t\x12\x0e\n\x06\x63onfig\x18\x08 \x01(\t\x12\r\n\x05rules\x18\t \x03(\t\x12\r\n\x05start\x18\n \x01(\t\x12\x0b\n\x03\x65nd\x18\x0b \x01(\t\x12\x11\n\ttime_zone\x18\x0c \x01(\t\"d\n\x14SubscribeCDCResponse\x12+\n\nsubscriber\x18\x01 \x01(\x0b\x32\x17.serverpb.CDCSubscriber\x12\x1f\n\x05\x65rror\x18\x02 \x01(\x0b\x32\x10.basepb.CDCError\"w\n\x10\x43\x61ncelCDCRequest\x12%\n\x06header\x18\x01 \x01(\x0b\x32\x15.basepb.RequestHeader\x12\x0f\n\x07\x64\x62_name\x18\x02 \x01(\t\x12\x12\n\ntable_name\x18\x03 \x01(\t\x12\x17\n\x0fsubscriber_name\x18\x04 \x01(\t\"a\n\x11\x43\x61ncelCDCResponse\x12+\n\nsubscriber\x18\x01 \x01(\x0b\x32\x17.serverpb.CDCSubscriber\x12\x1f\n\x05\x65rror\x18\x02 \x01(\x0b\x32\x10.basepb.CDCError\"P\n\x0eListCDCRequest\x12%\n\x06header\x18\x01 \x01(\x0b\x32\x15.basepb.RequestHeader\x12\x17\n\x0fsubscriber_name\x18\x02 \x01(\t\"`\n\x0fListCDCResponse\x12,\n\x0bsubscribers\x18\x01 \x03(\x0b\x32\x17.serverpb.CDCSubscriber\x12\x1f\n\x05\x65rror\x18\x02 \x01(\x0b\x32\x10.basepb.CDCError2\xe0\x01\n\tCdcServer\x12M\n\x0cSubscribeCDC\x12\x1d.serverpb.SubscribeCDCRequest\x1a\x1e.serverpb.SubscribeCDCResponse\x12\x44\n\tCancelCDC\x12\x1a.serverpb.CancelCDCRequest\x1a\x1b.serverpb.CancelCDCResponse\x12>\n\x07ListCDC\x12\x18.serverpb.ListCDCRequest\x1a\x19.serverpb.ListCDCResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btailrace/proto/server.proto\x12\x08serverpb\x1a\x19tailrace/proto/base.proto\"\xfa\x02\n\rCDCSubscriber\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08upstream\x18\x02 \x01(\t\x12\x0c\n\x04sink\x18\x03 \x01(\t\x12\x0e\n\x06tables\x18\x04 \x03(\t\x12\r\n\x05rules\x18\x05 \x03(\t\x12\r\n\x05start\x18\x06 \x01(\t\x12\x0e\n\x06\x65nd_ts\x18\x07 \x01(\x03\x12\x11\n\ttime_zone\x18\x08 \x01(\t\x12\r\n\x05state\x18\t \x01(\t\x12\x1f\n\x05\x65rror\x18\n \x01(\x0b\x32\x10.basepb.CDCError\x12\r\n\x05owner\x18\x0b \x01(\t\x12\r\n\x05\x65poch\x18\x0c \x01(\x03\x12\x12\n\ncreated_ms\x18\r \x01(\x03\x12\x0b\n\x03\x63ut\x18\x0e \x01(\x03\x12\x15\n\rcheckpoint_ts\x18\x0f \x01(\x03\x12#\n\x06report\x18\x10 \x01(\x0b\x32\x13.serverpb.CDCReport\x12\x15\n\rreport_age_ms\x18\x11 \x01(\x03\x12\x16\n\x0e\x63\x61se_sensitive\x18\x12 \x01(\x08\x12\x10\n\x08warnings\x18\x13 \x03(\t\"\xea\x01\n\tCDCReport\x12\x0c\n\x04rows\x18\x01 \x01(\x04\x12\r\n\x05\x62ytes\x18\x02 \x01(\x04\x12\x0c\n\x04\x63uts\x18\x03 \x01(\x04\x12\x17\n\x0frows_per_second\x18\x04 \x01(\x01\x12\x0e\n\x06ranges\x18\x05 \x01(\r\x12\x1c\n\x14snapshot_ranges_left\x18\x06 \x01(\r\x12\x15\n\rsnapshot_rows\x18\x07 \x01(\x04\x12\x1b\n\x13snapshot_rows_total\x18\x08 \x01(\x04\x12\r\n\x05to_ts\x18\t \x01(\x03\x12\x13\n\x0bresolved_ts\x18\n \x01(\x03\x12\x13\n\x0blag_seconds\x18\x0b \x01(\x01\"\x8b\x02\n\x13SubscribeCDCRequest\x12%\n\x06header\x18\x01 \x01(\x0b\x32\x15.basepb.RequestHeader\x12\x0f\n\x07\x64\x62_name\x18\x02 \x01(\t\x12\x12\n\ntable_name\x18\x03 \x01(\t\x12\x17\n\x0fsubscriber_name\x18\x04 \x01(\t\x12\x1d\n\x04sink\x18\x05 \x01(\x0b\x32\x0f.basepb.CDCSink\x12\x10\n\x08upstream\x18\x06 \x01(\t\x12\x10\n\x08sink_uri\x18\x07 \x01(\t\x12\x0e\n\x06\x63onfig\x18\x08 \x01(\t\x12\r\n\x05rules\x18\t \x03(\t\x12\r\n\x05start\x18\n \x01(\t\x12\x0b\n\x03\x65nd\x18\x0b \x01(\t\x12\x11\n\ttime_zone\x18\x0c \x01(\t\"d\n\x14SubscribeCDCResponse\x12+\n\nsubscriber\x18\x01 \x01(\x0b\x32\x17.serverpb.CDCSubscriber\x12\x1f\n\x05\x65rror\x18\x02 \x01(\x0b\x32\x10.basepb.CDCError\"w\n\x10\x43\x61ncelCDCRequest\x12%\n\x06header\x18\x01 \x01(\x0b\x32\x15.basepb.RequestHeader\x12\x0f\n\x07\x64\x62_name\x18\x02 \x01(\t\x12\x12\n\ntable_name\x18\x03 \x01(\t\x12\x17\n\x0fsubscriber_name\x18\x04 \x01(\t\"a\n\x11\x43\x61ncelCDCResponse\x12+\n\nsubscriber\x18\x01 \x01(\x0b\x32\x17.serverpb.CDCSubscriber\x12\x1f\n\x05\x65rror\x18\x02 \x01(\x0b\x32\x10.basepb.CDCError\"P\n\x0eListCDCRequest\x12%\n\x06header\x18\x01 \x01(\x0b\x32\x15.basepb.RequestHeader\x12\x17\n\x0fsubscriber_name\x18\x02 \x01(\t\"`\n\x0fListCDCResponse\x12,\n\x0bsubscribers\x18\x01 \x03(\x0b\x32\x17.serverpb.CDCSubscriber\x12\x1f\n\x05\x65rror\x18\x02 \x01(\x0b\x32\x10.basepb.CDCError2\xe0\x01\n\tCdcServer\x12M\n\x0cSubscribeCDC\x12\x1d.serverpb.SubscribeCDCRequest\x1a\x1e.serverpb.SubscribeCDCResponse\x12\x44\n\tCancelCDC\x12\x1a.serverpb.CancelCDCRequest\x1a\x1b.serverpb.CancelCDCResponse\x12>\n\x07ListCDC\x12\x18.serverpb.ListCDCRequest\x1a\x19.serverpb.ListCDCResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,21 +33,21 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tailrace.proto.server_pb2',
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_CDCSUBSCRIBER']._serialized_start=69
-  _globals['_CDCSUBSCRIBER']._serialized_end=429
-  _globals['_CDCREPORT']._serialized_start=432
-  _globals['_CDCREPORT']._serialized_end=666
-  _globals['_SUBSCRIBECDCREQUEST']._serialized_start=669
-  _globals['_SUBSCRIBECDCREQUEST']._serialized_end=936
-  _globals['_SUBSCRIBECDCRESPONSE']._serialized_start=938
-  _globals['_SUBSCRIBECDCRESPONSE']._serialized_end=1038
-  _globals['_CANCELCDCREQUEST']._serialized_start=1040
-  _globals['_CANCELCDCREQUEST']._serialized_end=1159
-  _globals['_CANCELCDCRESPONSE']._serialized_start=1161
-  _globals['_CANCELCDCRESPONSE']._serialized_end=1258
-  _globals['_LISTCDCREQUEST']._serialized_start=1260
-  _globals['_LISTCDCREQUEST']._serialized_end=1340
-  _globals['_LISTCDCRESPONSE']._serialized_start=1342
-  _globals['_LISTCDCRESPONSE']._serialized_end=1438
-  _globals['_CDCSERVER']._serialized_start=1441
-  _globals['_CDCSERVER']._serialized_end=1665
+  _globals['_CDCSUBSCRIBER']._serialized_end=447
+  _globals['_CDCREPORT']._serialized_start=450
+  _globals['_CDCREPORT']._serialized_end=684
+  _globals['_SUBSCRIBECDCREQUEST']._serialized_start=687
+  _globals['_SUBSCRIBECDCREQUEST']._serialized_end=954
+  _globals['_SUBSCRIBECDCRESPONSE']._serialized_start=956
+  _globals['_SUBSCRIBECDCRESPONSE']._serialized_end=1056
+  _globals['_CANCELCDCREQUEST']._serialized_start=1058
+  _globals['_CANCELCDCREQUEST']._serialized_end=1177
+  _globals['_CANCELCDCRESPONSE']._serialized_start=1179
+  _globals['_CANCELCDCRESPONSE']._serialized_end=1276
+  _globals['_LISTCDCREQUEST']._serialized_start=1278
+  _globals['_LISTCDCREQUEST']._serialized_end=1358
+  _globals['_LISTCDCRESPONSE']._serialized_start=1360
+  _globals['_LISTCDCRESPONSE']._serialized_end=1456
+  _globals['_CDCSERVER']._serialized_start=1459
+  _globals['_CDCSERVER']._serialized_end=1683
 # @@protoc_insertion_point(module_scope)

@@ -8,7 +8,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class CDCSubscriber(_message.Message):
-    __slots__ = ("name", "upstream", "sink", "tables", "rules", "start", "end_ts", "time_zone", "state", "error", "owner", "epoch", "created_ms", "cut", "checkpoint_ts", "report", "report_age_ms", "case_sensitive")
+    __slots__ = ("name", "upstream", "sink", "tables", "rules", "start", "end_ts", "time_zone", "state", "error", "owner", "epoch", "created_ms", "cut", "checkpoint_ts", "report", "report_age_ms", "case_sensitive", "warnings")
     NAME_FIELD_NUMBER: _ClassVar[int]
     UPSTREAM_FIELD_NUMBER: _ClassVar[int]
     SINK_FIELD_NUMBER: _ClassVar[int]
@@ -27,6 +27,7 @@ class CDCSubscriber(_message.Message):
     REPORT_FIELD_NUMBER: _ClassVar[int]
     REPORT_AGE_MS_FIELD_NUMBER: _ClassVar[int]
     CASE_SENSITIVE_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
     name: str
     upstream: str
     sink: str
@@ -45,7 +46,8 @@ class CDCSubscriber(_message.Message):
     report: CDCReport
     report_age_ms: int
     case_sensitive: bool
-    def __init__(self, name: _Optional[str] = ..., upstream: _Optional[str] = ..., sink: _Optional[str] = ..., tables: _Optional[_Iterable[str]] = ..., rules: _Optional[_Iterable[str]] = ..., start: _Optional[str] = ..., end_ts: _Optional[int] = ..., time_zone: _Optional[str] = ..., state: _Optional[str] = ..., error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., owner: _Optional[str] = ..., epoch: _Optional[int] = ..., created_ms: _Optional[int] = ..., cut: _Optional[int] = ..., checkpoint_ts: _Optional[int] = ..., report: _Optional[_Union[CDCReport, _Mapping]] = ..., report_age_ms: _Optional[int] = ..., case_sensitive: _Optional[bool] = ...) -> None: ...
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., upstream: _Optional[str] = ..., sink: _Optional[str] = ..., tables: _Optional[_Iterable[str]] = ..., rules: _Optional[_Iterable[str]] = ..., start: _Optional[str] = ..., end_ts: _Optional[int] = ..., time_zone: _Optional[str] = ..., state: _Optional[str] = ..., error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., owner: _Optional[str] = ..., epoch: _Optional[int] = ..., created_ms: _Optional[int] = ..., cut: _Optional[int] = ..., checkpoint_ts: _Optional[int] = ..., report: _Optional[_Union[CDCReport, _Mapping]] = ..., report_age_ms: _Optional[int] = ..., case_sensitive: _Optional[bool] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CDCReport(_message.Message):
     __slots__ = ("rows", "bytes", "cuts", "rows_per_second", "ranges", "snapshot_ranges_left", "snapshot_rows", "snapshot_rows_total", "to_ts", "resolved_ts", "lag_seconds")

@@ -8,8 +8,8 @@ to work once. What leaves this object is masked: it bears no secrets.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 from tailrace import plugins
 from tailrace.change.schema import TableSchema
@@ -33,10 +33,14 @@ EVERYTHING = ("*.*",)
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A subscription, masked, and the newest report of it; `lag_seconds` is what its lag is now."""
+    """A subscription, masked, and the newest report of it; `lag_seconds` is what its lag is now.
+
+    `warnings` come with the answer to `subscribe` alone: what was asked for and has no effect.
+    """
 
     subscription: Subscription
     report: AgedReport | None
+    warnings: tuple[str, ...] = ()
 
     @property
     def lag_seconds(self) -> float | None:
@@ -53,30 +57,31 @@ class Subscriptions:
 
     def subscribe(self, request: SubscribeRequest) -> Status:
         """Make a subscription. ConfigError with everything that is wrong, AlreadyExists, or what the upstream says."""
-        problems = request.problems()
-        rules, case_sensitive = self._rules(request, problems)
-        if not problems:
-            problems += self._sink_problems(request)
-        start, tables = self._ask_upstream(request, rules, case_sensitive, problems)
-        if problems:
-            raise ConfigError("; ".join(f"{each.key}: {each.message}" for each in problems)).at(
-                subscription=request.name
-            )
-        made = Subscription(
-            name=request.name,
-            upstream=request.upstream,
-            sink=request.sink,
-            config=request.config,
-            rules=rules,
-            case_sensitive=case_sensitive,
-            start=start,
-            end_ts=request.end_ts,
-            time_zone=request.time_zone,
+        findings = _Findings(request.problems())
+        chosen = _choose(request, findings)
+        if not findings.problems:
+            findings.problems += _sink_problems(request)
+        start, tables = _ask_upstream(request, chosen, findings)
+        if findings.problems:
+            said = "; ".join(f"{each.key}: {each.message}" for each in findings.problems)
+            raise ConfigError(said, subscription=request.name)
+        self._records.add(
+            Subscription(
+                name=request.name,
+                upstream=request.upstream,
+                sink=request.sink,
+                config=request.config,
+                rules=chosen.rules,
+                case_sensitive=chosen.case_sensitive,
+                start=start,
+                end_ts=request.end_ts,
+                time_zone=request.time_zone,
+            ),
+            tables,
         )
-        self._records.add(made, tables)
         say(logger, logging.INFO, names.SUBSCRIBED, subscription=request.name, sink=request.sink, tables=len(tables))
         self._changed()
-        return self.status(request.name)
+        return replace(self.status(request.name), warnings=tuple(findings.warnings))
 
     def cancel(self, name: str) -> Status:
         """Ask for the end of a subscription; a server carries it out. NotFound where there is none."""
@@ -94,52 +99,76 @@ class Subscriptions:
         reports = self._reports.load()
         return [Status(each.masked(), reports.get(each.name)) for each in self._records.all()]
 
-    def _rules(self, request: SubscribeRequest, problems: list[Problem]) -> tuple[tuple[str, ...], bool]:
-        try:
-            changefeed = load_changefeed(request.sink, request.config)
-        except ConfigError as error:
-            problems.append(Problem("config", error.message))
-            return EVERYTHING, False
-        rules, case_sensitive = changefeed.filter.rules, changefeed.case_sensitive
-        if request.rules and rules != EVERYTHING:
-            problems.append(Problem("filter", "rules may stand in the configuration or in the request, not in both"))
-        rules = request.rules or rules
-        try:
-            TableFilter(rules, case_sensitive)
-        except ConfigError as error:
-            problems.append(Problem("filter", error.message))
-        return rules, case_sensitive
 
-    def _sink_problems(self, request: SubscribeRequest) -> list[Problem]:
-        try:
-            sink = plugins.open_sink(SinkSpec(request.name, request.sink, request.config, request.time_zone))
-        except ConfigError as error:
-            return [Problem("sink", error.message)]
-        try:
-            return sink.verify()
-        finally:
-            sink.close()
+@dataclass(slots=True)
+class _Findings:
+    """What is wrong with a request, all of it, and what of it has no effect."""
 
-    def _ask_upstream(
-        self, request: SubscribeRequest, rules: Sequence[str], case_sensitive: bool, problems: list[Problem]
-    ) -> tuple[str, list[TableSchema]]:
-        """Where to start, and the tables that match there. `now` is the moment of this request, not of a later one."""
-        try:
-            upstream = plugins.open_upstream(UpstreamSpec(request.upstream, request.time_zone))
-        except ConfigError as error:
-            problems.append(Problem("upstream", error.message))
-            return request.start, []
-        try:
-            now = upstream.now()
-            start = str(now) if request.start == "now" else request.start
-            if problems:
-                return start, []
-            if start.isdigit() and int(start) > now:
-                problems.append(Problem("start", f"{start} is in the future: the upstream's clock is at {now}"))
-            at = int(start) if start.isdigit() else now
-            return start, upstream.tables(TableFilter(tuple(rules), case_sensitive), min(at, now))
-        except TailraceError as error:
-            error.at(subscription=request.name)
-            raise
-        finally:
-            upstream.close()
+    problems: list[Problem]
+    warnings: list[str] = field(default_factory=list)
+
+    def add(self, key: str, message: str) -> None:
+        self.problems.append(Problem(key, message))
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """Which tables a request means, by the configuration or by rules of its own."""
+
+    rules: tuple[str, ...] = EVERYTHING
+    case_sensitive: bool = False
+    force_replicate: bool = False
+
+
+def _choose(request: SubscribeRequest, findings: _Findings) -> _Choice:
+    try:
+        changefeed = load_changefeed(request.sink, request.config)
+    except ConfigError as error:
+        findings.add("config", error.message)
+        return _Choice()
+    findings.warnings += changefeed.warnings
+    if request.rules and changefeed.filter.rules != EVERYTHING:
+        findings.add("filter", "rules may stand in the configuration or in the request, not in both")
+    rules = request.rules or changefeed.filter.rules
+    try:
+        TableFilter(rules, changefeed.case_sensitive)
+    except ConfigError as error:
+        findings.add("filter", error.message)
+    return _Choice(rules, changefeed.case_sensitive, changefeed.force_replicate)
+
+
+def _sink_problems(request: SubscribeRequest) -> list[Problem]:
+    try:
+        sink = plugins.open_sink(SinkSpec(request.name, request.sink, request.config, request.time_zone))
+    except ConfigError as error:
+        return [Problem("sink", error.message)]
+    try:
+        return sink.verify()
+    finally:
+        sink.close()
+
+
+def _ask_upstream(request: SubscribeRequest, chosen: _Choice, findings: _Findings) -> tuple[str, list[TableSchema]]:
+    """Where to start, and the tables that match there. `now` is the moment of this request, not of a later one."""
+    try:
+        upstream = plugins.open_upstream(UpstreamSpec(request.upstream, request.time_zone))
+    except ConfigError as error:
+        findings.add("upstream", error.message)
+        return request.start, []
+    try:
+        now = upstream.now()
+        start = str(now) if request.start == "now" else request.start
+        if findings.problems:
+            return start, []
+        if start.isdigit() and int(start) > now:
+            findings.add("start", f"{start} is in the future: the upstream's clock is at {now}")
+        at = min(int(start), now) if start.isdigit() else now
+        tables = upstream.tables(TableFilter(chosen.rules, chosen.case_sensitive), at)
+    except TailraceError as error:
+        error.at(subscription=request.name)
+        raise
+    finally:
+        upstream.close()
+    keyless = [] if chosen.force_replicate else [table.full_name for table in tables if not table.handle_key]
+    findings.warnings += [f"{name} has no primary key and no unique key over NOT NULL columns" for name in keyless]
+    return start, tables

@@ -89,6 +89,7 @@ def status_message(status: Status) -> CDCSubscriber:
         checkpoint_ts=of.checkpoint_ts,
         report=CDCReport(**asdict(report.report)) if report else None,
         report_age_ms=int(report.age_seconds * 1000) if report else -1,
+        warnings=status.warnings,
     )
 
 
@@ -112,10 +113,12 @@ def status_value(message: CDCSubscriber) -> Status:
         cut=message.cut,
         checkpoint_ts=message.checkpoint_ts,
     )
-    if message.report_age_ms < 0:
-        return Status(subscription, None)
-    report = Report(**{field.name: getattr(message.report, field.name) for field in message.report.DESCRIPTOR.fields})
-    return Status(subscription, AgedReport(report, message.report_age_ms / 1000))
+    aged = None
+    if message.report_age_ms >= 0:
+        names = [field.name for field in message.report.DESCRIPTOR.fields]
+        report = Report(**{name: getattr(message.report, name) for name in names})
+        aged = AgedReport(report, message.report_age_ms / 1000)
+    return Status(subscription, aged, tuple(message.warnings))
 
 
 def _quoted(name: str) -> str:
