@@ -199,4 +199,3 @@ def _placed_of(route: Route) -> Placed:
     epoch = Epoch(route.range_epoch.version, route.range_epoch.leader)
     known = Range(route.range_id, route.table_id, route.partition_id, route.start, route.end, epoch, "")
     return Placed(known, int(route.leader))
-

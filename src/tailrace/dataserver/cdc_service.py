@@ -166,4 +166,3 @@ def _snapshot_page(piece: Piece, version: Ts) -> pb.Page:
         return pb.Page(rows=piece.rows, commit_ts=version, start_ts=version, arrow=piece.stored)
     columns = pa.RecordBatch.from_arrays([piece.cells.key, piece.cells.value], names=["key", "value"])
     return pb.Page(rows=piece.rows, commit_ts=version, start_ts=version, arrow=bytes(ipc_bytes(columns)))
-

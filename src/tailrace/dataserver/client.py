@@ -309,5 +309,3 @@ def _physical(table: TableSchema, partition: str) -> int:
 def _named(table: TableSchema, column: str) -> None:
     if table.column(column) is None:
         raise NotFound(f"{table.full_name} has no column {column}")
-
-

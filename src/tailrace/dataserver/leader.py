@@ -146,6 +146,9 @@ class RangeLeader:
             txn = self.locks.open.get(start_ts)
             if txn is not None and extend_s:
                 txn.deadline = max(txn.deadline, time.monotonic() + extend_s)
+            if txn is None and extend_s:
+                # Its own client says that it lives: its first prewrite may be still on the way.
+                return self.fate(start_ts)
             if txn is not None and (txn.finishing or txn.deadline > time.monotonic()):
                 return None
         return self.rollback(start_ts)

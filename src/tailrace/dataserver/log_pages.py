@@ -12,7 +12,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tailrace.change.tso import Ts
 from tailrace.dataserver.history import Entries
 from tailrace.dataserver.rows import Ints, Rows, from_flat
 from tailrace.dataserver.wal import Form, Place, WriteAheadLog

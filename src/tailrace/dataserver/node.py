@@ -38,7 +38,7 @@ class Node:
         self._mutex = threading.Lock()
         self._leaders = {meta.range_id: self._leader(meta) for meta in self.database.ranges()}
         for record, place in self.wal.replay():
-            self._replay(record, place)
+            self._replay_one(record, place)
         self.wal.start()
 
     def leader(self, range_id: int) -> RangeLeader:
@@ -76,10 +76,14 @@ class Node:
     def _leader(self, meta: RangeMeta) -> RangeLeader:
         return RangeLeader(meta, self.wal, self.database, self.clock, self.commits)
 
-    def _replay(self, record: Record, place: Place) -> None:
+    def _replay_one(self, record: Record, place: Place) -> None:
         leader = self._leaders.get(record.range_id)
         if leader is None:
             raise DecodeError(f"the log speaks of range {record.range_id}, which is not known here")
+        with leader.mutex:
+            self._replay(leader, record, place)
+
+    def _replay(self, leader: RangeLeader, record: Record, place: Place) -> None:
         leader.next_index = max(leader.next_index, record.index + 1)
         if record.kind == Kind.ROLLBACK:
             leader.apply_rollback(record.start_ts)

@@ -27,7 +27,9 @@ class Part:
 
     def slice(self, low: int, count: int) -> Part:
         rows = self.rows
-        cut = Rows(rows.op[low : low + count], *(each.slice(low, count) for each in (rows.key, rows.value, rows.before)))
+        cut = Rows(
+            rows.op[low : low + count], *(each.slice(low, count) for each in (rows.key, rows.value, rows.before))
+        )
         return Part(self.range, self.version, self.common_handle, cut)
 
     def joined(self, parts: Sequence[Part]) -> Part:

@@ -12,16 +12,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-import pyarrow as pa
-
 from tailrace.change.ranges import Range
 from tailrace.change.schema import TableSchema
 from tailrace.change.tso import Ts
 from tailrace.dataserver.routing import Part, split
 from tailrace.dataserver.rows import Rows
 from tailrace.errors import Locked, NotFound, TailraceError, UpstreamAway
-from tailrace.proto import cdc_pb2, store_pb2
+from tailrace.proto import store_pb2
 from tailrace.proto.base_pb2 import RangeEpoch
 from tailrace.upstream.dataserver.wire import STORE, Wire
 
@@ -168,9 +165,7 @@ class Transaction:
     def _keep_alive(self) -> None:
         primary = self._primary
         assert primary is not None
-        request = store_pb2.CheckTxnRequest(
-            range_id=primary.id, start_ts=self.start_ts, extend_ms=int(TTL_S * 1000)
-        )
+        request = store_pb2.CheckTxnRequest(range_id=primary.id, start_ts=self.start_ts, extend_ms=int(TTL_S * 1000))
         while not self._over.wait(TTL_S / 4):
             try:
                 self._wire.call(primary.leader, STORE, "CheckTxn", request, TTL_S / 2)
@@ -199,5 +194,3 @@ def _patiently(call: Callable[[], object]) -> object:
 
 def _epoch(known: Range) -> RangeEpoch:
     return RangeEpoch(version=known.epoch.version, leader=known.epoch.leader)
-
-

@@ -183,9 +183,7 @@ class DataServerUpstream:
         return [front for found in said.values() for front in found]
 
     def _answers(self, by_leader: dict[str, list[Mark]], wait_s: float) -> list[tuple[str, list[Frontier]]]:
-        asked = [
-            (leader, self._pool.submit(self._ask, leader, marks, wait_s)) for leader, marks in by_leader.items()
-        ]
+        asked = [(leader, self._pool.submit(self._ask, leader, marks, wait_s)) for leader, marks in by_leader.items()]
         return [(leader, future.result()) for leader, future in asked]
 
 
