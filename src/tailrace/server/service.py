@@ -63,11 +63,13 @@ class Service:
         self._said: deque[tuple[str, State, TailraceError | None]] = deque()
         self._newest: dict[str, Report] = {}
         self._wake = threading.Event()
-        self._stopping = threading.Event()
-        self._ended = threading.Event()
+        self._asked = threading.Event()
+        self._stopped = threading.Event()
+        self._in_round = threading.Lock()
         self._failure: BaseException | None = None
         self._long = ThreadPoolExecutor(8, thread_name_prefix="ending")
         self._lock = threading.Lock()
+        self._carries = True
         self._leaving: dict[str, Future[None]] = {}
         self._thread = threading.Thread(target=self._run, name="service", daemon=True)
         self._watch = threading.Thread(target=self._watch_leases, name="leases", daemon=True)
@@ -79,28 +81,32 @@ class Service:
         say(logger, logging.INFO, names.SERVER_STARTED, owner=self._options.owner)
 
     def stop(self) -> None:
-        """Stop all deliveries, then give their leases back."""
+        """Stop all deliveries, then give their leases back; until then they are renewed."""
         self.ask_to_stop()
-        if self._thread.ident is not None:
-            self._thread.join()
-            self._watch.join()
+        with self._in_round:
+            pass
         self._carrier.stop()
+        with self._lock:
+            self._carries = False
         self._long.shutdown()
+        self._stopped.set()
+        self._wake.set()
+        for thread in (self._thread, self._watch):
+            thread.join()
         if self._failure is None:
             self._hand_back()
         say(logger, logging.INFO, names.SERVER_STOPPED, owner=self._options.owner)
 
     def ask_to_stop(self) -> None:
-        """End `wait`, and begin nothing more; for a signal's handler, which must not wait."""
-        self._stopping.set()
-        self._wake.set()
+        """End `wait`, and claim nothing more; for a signal's handler, which must not wait."""
+        self._asked.set()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Until the service has ended by itself; raises what ended it. False when the time ran out."""
-        ended = self._ended.wait(seconds)
+        """Until the service is asked to stop; raises what ended it by itself. False when the time ran out."""
+        asked = self._asked.wait(seconds)
         if self._failure is not None:
             raise self._failure
-        return ended
+        return asked
 
     def wake(self) -> None:
         """Something has changed: do not wait for the next round."""
@@ -124,28 +130,29 @@ class Service:
 
     def _run(self) -> None:
         try:
-            while not self._stopping.is_set():
+            while not self._stopped.is_set():
                 self._wake.clear()
-                self._round()
+                with self._in_round:
+                    self._round()
                 self._wake.wait(self._options.poll_seconds)
         except BaseException as error:
             self._failure = error
-        finally:
-            self._ended.set()
+            self._asked.set()
 
     def _round(self) -> None:
         try:
             self._lose(self._claims.renew())
             self._save_what_was_said()
             self._finish_endings()
-            self._begin_cancellations()
-            self._take()
+            if not self._asked.is_set():
+                self._begin_cancellations()
+                self._take()
         except Transient as error:
             # The deliveries go on as long as their leases do; the next round tries again.
             say(logger, logging.WARNING, names.SERVER_TROUBLED, reason=str(error))
 
     def _watch_leases(self) -> None:
-        while not self._ended.wait(WATCH_SECONDS):
+        while not self._stopped.wait(WATCH_SECONDS):
             self._lose(self._claims.overdue())
 
     def _lose(self, lost: list[Claim]) -> None:
@@ -154,9 +161,9 @@ class Service:
             self._leave(claim.subscription, self._endings.let_go)
 
     def _leave(self, name: str, ending: Callable[..., None], *more: int) -> None:
-        """Begin an ending, unless one is under way."""
+        """Begin an ending, unless one is under way or everything has stopped already."""
         with self._lock:
-            if name not in self._leaving:
+            if self._carries and name not in self._leaving:
                 self._leaving[name] = self._long.submit(ending, name, *more)
 
     def _take(self) -> None:
