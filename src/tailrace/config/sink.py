@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import cast
 
 from tailrace.config.csv import check_csv, read_csv
-from tailrace.config.storage import SCHEMES, backend_name, parameters, read_storage
+from tailrace.config.storage import SCHEMES, check_parameters, read_storage
 from tailrace.config.table import Table, unknown
 from tailrace.config.uri import SinkUri
 from tailrace.config.values import (
@@ -54,8 +54,7 @@ def read_sink(uri: SinkUri, root: Table, warnings: list[str]) -> SinkConfig:
     files = uri.scheme in SCHEMES
     csv = read_csv(table.table("csv"))
     if files:
-        known = (*_SHARED, *_CODEC_FLAGS, *_CODEC_NUMBERS, *parameters(uri.scheme))
-        uri.refuse_others(known, backend_name)
+        check_parameters(uri, (*_SHARED, *_CODEC_FLAGS, *_CODEC_NUMBERS), warnings)
         check_csv(csv, table.table("csv"))
         unused = [name for name in (*_OTHER_SINKS, *_OF_QUEUES) if table.has(name)]
         warnings.extend(f"{table.key(name)} has no effect on a {uri.scheme}:// sink" for name in unused)

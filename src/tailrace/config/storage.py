@@ -14,30 +14,30 @@ from tailrace.config.values import ObjectStore, StorageConfig
 from tailrace.errors import ConfigError
 
 FILES = frozenset({"file", "nfs"})
-_S3 = (
-    "endpoint",
-    "region",
-    "storage-class",
-    "sse",
-    "sse-kms-key-id",
-    "acl",
-    "provider",
-    "profile",
-    "role-arn",
-    "external-id",
-    "force-path-style",
-    "use-accelerate-endpoint",
-)
-_GCS = ("endpoint", "storage-class", "predefined-acl", "credentials-file", "anonymous")
-_AZURE = ("endpoint", "account-name", "access-tier", "encryption-scope")
+_S3 = ("endpoint", "region", "force-path-style", "role-arn", "external-id")
+_GCS = ("endpoint", "anonymous")
+_AZURE = ("endpoint", "account-name")
 _OPTIONS = {"s3": _S3, "gcs": _GCS, "gs": _GCS, "azblob": _AZURE, "azure": _AZURE}
 _S3_SECRETS = ("access-key", "secret-access-key", "session-token")
-_AZURE_SECRETS = ("account-key", "sas-token", "encryption-key")
+_AZURE_SECRETS = ("account-key", "sas-token")
 _SECRETS = {"s3": _S3_SECRETS, "azblob": _AZURE_SECRETS, "azure": _AZURE_SECRETS}
 SCHEMES = FILES | _OPTIONS.keys()
 
+# Parameters of TiCDC that say how objects are kept or paid for: leaving them out in silence would be wrong.
+_S3_REFUSED = ("acl", "sse", "sse-kms-key-id", "storage-class", "profile")
+_GCS_REFUSED = ("predefined-acl", "storage-class", "credentials-file")
+_AZURE_REFUSED = ("access-tier", "encryption-scope", "encryption-key")
+_REFUSED = {
+    "s3": _S3_REFUSED,
+    "gcs": _GCS_REFUSED,
+    "gs": _GCS_REFUSED,
+    "azblob": _AZURE_REFUSED,
+    "azure": _AZURE_REFUSED,
+}
+_UNUSED = ("provider", "use-accelerate-endpoint")
+
 OWN_PARAMETERS = ("worker-count", "flush-interval", "file-size")
-_FLAGS = ("force-path-style", "use-accelerate-endpoint", "anonymous")
+_FLAGS = ("force-path-style", "anonymous")
 _WORKERS = (1, 512)
 _FLUSH_SECONDS = (2.0, 600.0)
 _FILE_BYTES = (1 << 20, 512 << 20)
@@ -46,7 +46,18 @@ _CONCURRENCY = (1, 512)
 
 def parameters(scheme: str) -> tuple[str, ...]:
     """The names of the parameters that say where to write and how to reach it."""
-    return (*OWN_PARAMETERS, *_OPTIONS.get(scheme, ()), *_SECRETS.get(scheme, ()))
+    unused = _UNUSED if scheme == "s3" else ()
+    return (*OWN_PARAMETERS, *_OPTIONS.get(scheme, ()), *_SECRETS.get(scheme, ()), *unused)
+
+
+def check_parameters(uri: SinkUri, others: tuple[str, ...], warnings: list[str]) -> None:
+    """Refuses a parameter that is neither one of storage nor of `others`, and one that could not be honoured."""
+    for name in map(backend_name, uri.names):
+        if name in _REFUSED.get(uri.scheme, ()):
+            raise ConfigError(f"the URI parameter {name} of TiCDC can not be honoured by Tailrace; leave it away")
+        if uri.scheme == "s3" and name in _UNUSED:
+            warnings.append(f"the URI parameter {name} has no effect in Tailrace")
+    uri.refuse_others((*others, *parameters(uri.scheme)), backend_name)
 
 
 def read_storage(uri: SinkUri, table: Table, warnings: list[str]) -> StorageConfig:

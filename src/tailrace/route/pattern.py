@@ -18,7 +18,7 @@ from tailrace.errors import ConfigError
 
 _REGEXP = re.compile(r"/((?:\\.|[^/])+)/")
 _QUOTED = {'"': re.compile(r'"((?:""|[^"])+)"'), "`": re.compile(r"`((?:``|[^`])+)`")}
-_CLASS = re.compile(r"\[(!?)((?:\\[^0-9a-zA-Z]|[^\\\]])+)\]")
+_CLASS = re.compile(r"\[(!|(?!!))((?:\\[^0-9a-zA-Z]|[^\\\]])+)\]")
 
 
 @dataclass(frozen=True, slots=True)
