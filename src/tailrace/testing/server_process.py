@@ -18,12 +18,16 @@ from typing import Self
 
 from tailrace.errors import MetaAway
 from tailrace.server.grpc.client import Client
+from tailrace.testing.environment import package_environment
 
 START_SECONDS = 60.0
 
 
 class ServerProcess:
-    """`with ServerProcess(folder) as server: server.client()...`; `env` is added to the process's environment."""
+    """`with ServerProcess(folder) as server: server.client()...`.
+
+    `env` is added to the environment, at each start that is not given another.
+    """
 
     def __init__(self, folder: Path, *options: str, env: Mapping[str, str] | None = None) -> None:
         self._folder = folder
@@ -64,7 +68,7 @@ class ServerProcess:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                env=os.environ | self._env | dict(env or {}),
+                env=package_environment(self._env if env is None else env),
                 start_new_session=True,
             )
         end = time.monotonic() + START_SECONDS
