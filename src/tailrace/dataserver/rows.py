@@ -146,7 +146,7 @@ def sort_keys(key: pa.BinaryArray, common_handle: bool) -> SortKeys:
 
 def ascending(keys: SortKeys) -> bool:
     """Strictly ascending: sorted, and none twice."""
-    return bool((keys[1:] > keys[:-1]).all())
+    return bool(np.greater(keys[1:], keys[:-1]).all())
 
 
 def positions(within: SortKeys, wanted: SortKeys) -> Ints:

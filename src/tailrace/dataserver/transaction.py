@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from tailrace.change.ranges import Range
 from tailrace.change.schema import TableSchema
@@ -130,8 +131,8 @@ class Transaction:
             table_id=part.range.table_id,
             page=part.page(),
         )
-        answer = _patiently(lambda: self._wire.call(part.range.leader, STORE, "Write", request))
-        return int(answer.commit_ts)  # type: ignore[attr-defined]
+        answer = patiently(lambda: self._wire.call(part.range.leader, STORE, "Write", request))
+        return int(answer.commit_ts)
 
     def _prewrite(self, part: Part) -> None:
         assert self._primary is not None
@@ -144,13 +145,13 @@ class Transaction:
             ttl_ms=int(TTL_S * 1000),
             page=part.page(),
         )
-        _patiently(lambda: self._wire.call(part.range.leader, STORE, "Prewrite", request))
+        patiently(lambda: self._wire.call(part.range.leader, STORE, "Prewrite", request))
 
     def _finish(self, known: Range, commit_ts: Ts) -> None:
         request = store_pb2.CommitRequest(
             range_id=known.id, range_epoch=_epoch(known), start_ts=self.start_ts, commit_ts=commit_ts
         )
-        _patiently(lambda: self._wire.call(known.leader, STORE, "Commit", request))
+        patiently(lambda: self._wire.call(known.leader, STORE, "Commit", request))
 
     def _finish_secondary(self, known: Range, commit_ts: Ts) -> None:
         request = store_pb2.CommitRequest(
@@ -179,7 +180,7 @@ def _joined(parts: list[Part]) -> list[Part]:
     return [one.slice(low, PAGE_ROWS) for low in range(0, len(one.rows), PAGE_ROWS)]
 
 
-def _patiently(call: Callable[[], object]) -> object:
+def patiently(call: Callable[[], Any]) -> Any:
     """A call that may be repeated, while its server is away or a lock is in the way for a moment."""
     limit = time.monotonic() + RETRY_S
     while True:
