@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from tailrace.change.batch import DELETE, INSERT, UPDATE, ChangeBatch, batch_schema
 from tailrace.change.schema import Column, Index, TableSchema
 from tailrace.change.types import ColumnType
-from tailrace.route.split import key_columns, split_updates
+from tailrace.route.split import key_columns, split_stream, split_updates
 
 INT = ColumnType("int")
 TABLE = TableSchema(
@@ -92,3 +94,27 @@ _change = st.one_of(
 def test_splitting_equals_the_obvious_loop(changes: list[Change]) -> None:
     ordered = sorted(changes, key=lambda each: each[1])
     assert rows(split_updates(batch(ordered))) == obvious(ordered)
+
+
+def test_an_update_that_does_not_know_the_row_before_stays_an_update() -> None:
+    alone = batch([(UPDATE, 7, None, {"id": 1, "u": 1, "v": 1})])
+    assert split_updates(alone) is alone
+
+
+@given(st.lists(_change, min_size=1, max_size=12), st.lists(st.integers(0, 12), max_size=4))
+def test_a_stream_is_split_as_if_it_were_one_batch_wherever_it_is_cut(changes: list[Change], cuts: list[int]) -> None:
+    ordered = sorted(changes, key=lambda each: each[1])
+    whole = batch(ordered)
+    places = sorted({0, *(min(cut, len(ordered)) for cut in cuts), len(ordered)})
+    parts = [whole.slice(at, to - at) for at, to in pairwise([*places, len(ordered)])]
+    found = [row for part in split_stream(iter(parts)) for row in rows(part)]
+    assert found == obvious(ordered)
+
+
+def test_a_stream_of_batches_without_key_changes_is_not_copied() -> None:
+    same: Image = {"id": 1, "u": 1, "v": 0}
+    parts = [batch([(UPDATE, 7, same, same | {"v": number})]) for number in range(3)]
+    found = list(split_stream(iter(parts)))
+    assert [part.data.column(1).buffers()[1].address for part in found] == [
+        part.data.column(1).buffers()[1].address for part in parts
+    ]

@@ -147,7 +147,7 @@ def _tokens(text: str) -> list[tuple[str, str]]:
 
 def _apart(text: str) -> _Parts:
     tokens = _tokens(text)
-    words = []
+    words: list[str] = []
     while tokens and tokens[0][0] == "word" and tokens[0][1] in _NAME_WORDS:
         if words and " ".join([*words, tokens[0][1]]) not in _BEGINS:
             break

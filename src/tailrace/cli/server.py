@@ -13,6 +13,7 @@ from types import FrameType
 import click
 
 from tailrace.cli.options import DEFAULT_SERVER
+from tailrace.cli.parent import when_parent_ends
 from tailrace.observe.logs import set_up
 from tailrace.progress.database import open_meta
 from tailrace.server.grpc.servicer import Servicer, serve
@@ -37,6 +38,7 @@ STOP_SECONDS = 5.0
 @click.option(
     "--port-file", type=click.Path(path_type=Path), metavar="FILE", help="Write the port here once it answers."
 )
+@click.option("--parent-pipe", is_flag=True, help="Stop when standard input is closed, as when the parent dies.")
 def server(
     meta: str,
     listen: str,
@@ -48,6 +50,7 @@ def server(
     lease: float,
     log_format: str,
     port_file: Path | None,
+    parent_pipe: bool,
 ) -> None:
     """Run a server: it claims subscriptions of its cluster and carries them."""
     set_up(sys.stderr, "json" if log_format == "json" else "text")
@@ -58,6 +61,8 @@ def server(
     subscriptions = Subscriptions(database, cluster_id, service.wake)
     answering, port = serve(Servicer(subscriptions, cluster_id, upstream), listen)
     _stop_on_signals(service)
+    if parent_pipe:
+        when_parent_ends(service.ask_to_stop)
     service.start()
     click.echo(f"tailrace server answers on {listen.rpartition(':')[0]}:{port}")
     if port_file is not None:

@@ -63,7 +63,7 @@ def base64_bytes(values: pa.BinaryArray) -> tuple[pa.BinaryArray, int]:
     wrong = _BASE64_WRONG[text]
     if wrong.any():
         return values, int(np.searchsorted(offsets, np.argmax(wrong), "right")) - 1
-    data = np.frombuffer(binascii.a2b_base64(text), np.uint8)
+    data = np.frombuffer(binascii.a2b_base64(text.data), np.uint8)
     stops = ends // 4 * 3
     kept = np.ones(len(data), np.bool_)
     kept[stops[one] - 1] = kept[stops[two] - 2] = False

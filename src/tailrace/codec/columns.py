@@ -1,7 +1,7 @@
 """Kernels over columns that codecs share: the text of a column, replacing inside a few of its values.
 
-Every kernel keeps the length and the NULLs of its column and costs nothing per row in Python; the members of a set
-are walked once per distinct value. None of them knows a format: quotes, escapes and NULL's spelling are arguments.
+Every kernel keeps the length and the NULLs of its column and costs nothing per row in Python. None of them knows a
+format: what is replaced by what is an argument.
 """
 
 from __future__ import annotations
@@ -9,9 +9,6 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from tailrace.change.types import ColumnType
-from tailrace.errors import EncodeError
 
 _FLOAT_PARTS = r"^(?P<sign>-?)(?P<whole>\d+)\.?(?P<part>\d*)(?:e(?P<power>[+-]?\d+))?$"
 
@@ -58,29 +55,6 @@ def _scientific(text: pa.StringArray) -> pa.StringArray:
     return pc.binary_join_element_wise(sign, first, point, rest, letter, size, "")
 
 
-def enum_text(values: pa.UInt16Array, kind: ColumnType, name: str) -> pa.StringArray:
-    """The members' names; a number without a member, 0 among them, is an EncodeError."""
-    span = pc.min_max(values).as_py()
-    if span["min"] is not None and not 1 <= span["min"] <= span["max"] <= len(kind.elems):
-        wrong = span["min"] if span["min"] < 1 else span["max"]
-        raise EncodeError(f"column {name} holds member {wrong} of an enum that has members 1 to {len(kind.elems)}")
-    return pa.array(kind.elems, pa.string()).take(pc.subtract(values, pa.scalar(1, pa.uint16())))
-
-
-def set_text(values: pa.UInt64Array, kind: ColumnType, name: str) -> pa.StringArray:
-    """The members' names in the order of the definition, joined by commas; a bit without a member is an EncodeError."""
-    coded = values.dictionary_encode()
-    masks = coded.dictionary
-    top = pc.max(masks).as_py()
-    if top is not None and top >> len(kind.elems):
-        raise EncodeError(f"column {name} holds the bits {top:#x} of a set that has {len(kind.elems)} members")
-    return pa.array([_chosen(mask, kind.elems) for mask in masks.to_pylist()], pa.string()).take(coded.indices)
-
-
-def _chosen(mask: int, elems: tuple[str, ...]) -> str:
-    return ",".join(member for at, member in enumerate(elems) if mask >> at & 1)
-
-
 def replace_in(text: pa.StringArray, needle: str, replacement: str) -> pa.StringArray:
     """Replaces a substring, touching only the values that hold it: most columns hold it in few or none."""
     held = pc.fill_null(pc.match_substring(text, needle), False)
@@ -92,3 +66,23 @@ def replace_in(text: pa.StringArray, needle: str, replacement: str) -> pa.String
 def first_of(mask: pa.BooleanArray) -> int:
     """The index of the first true value; the caller knows that there is one."""
     return int(np.argmax(pc.fill_null(mask, False).to_numpy(zero_copy_only=False)))
+
+
+def first_refused(values: pa.Array, wanted: pa.DataType) -> int:
+    """The index of the first value that cannot be cast; the caller knows that there is one."""
+    low, size = 0, len(values)
+    while size > 1:
+        half = size // 2
+        try:
+            values.slice(low, half).cast(wanted)
+        except pa.ArrowInvalid:
+            size = half
+        else:
+            low, size = low + half, size - half
+    return low
+
+
+def shown(values: pa.Array, row: int) -> str:
+    """A value for an error message: quoted, and cut where it is long."""
+    text = repr(values[row].as_py())
+    return text if len(text) <= 60 else text[:60] + "..."

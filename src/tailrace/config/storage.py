@@ -6,7 +6,6 @@ number or duration is an error. Credentials are given whole or not at all.
 
 from __future__ import annotations
 
-from tailrace.config.cron import check_cron
 from tailrace.config.duration import duration_text
 from tailrace.config.secret import Secret
 from tailrace.config.table import Table, duration_of
@@ -29,7 +28,7 @@ _S3 = (
     "force-path-style",
     "use-accelerate-endpoint",
 )
-_GCS = ("endpoint", "storage-class", "predefined-acl", "credentials-file")
+_GCS = ("endpoint", "storage-class", "predefined-acl", "credentials-file", "anonymous")
 _AZURE = ("endpoint", "account-name", "access-tier", "encryption-scope")
 _OPTIONS = {"s3": _S3, "gcs": _GCS, "gs": _GCS, "azblob": _AZURE, "azure": _AZURE}
 _S3_SECRETS = ("access-key", "secret-access-key", "session-token")
@@ -38,7 +37,7 @@ _SECRETS = {"s3": _S3_SECRETS, "azblob": _AZURE_SECRETS, "azure": _AZURE_SECRETS
 SCHEMES = FILES | _OPTIONS.keys()
 
 OWN_PARAMETERS = ("worker-count", "flush-interval", "file-size")
-_FLAGS = ("force-path-style", "use-accelerate-endpoint")
+_FLAGS = ("force-path-style", "use-accelerate-endpoint", "anonymous")
 _WORKERS = (1, 512)
 _FLUSH_SECONDS = (2.0, 600.0)
 _FILE_BYTES = (1 << 20, 512 << 20)
@@ -64,7 +63,6 @@ def read_storage(uri: SinkUri, table: Table, warnings: list[str]) -> StorageConf
         warnings.append(f"{table.key('flush-concurrency')} is {concurrency}; it may be from 1 to 512: 1 is taken")
         concurrency = 1
     cron = table.text("file-cleanup-cron-spec", "0 0 2 * * *")
-    check_cron(cron, table.key("file-cleanup-cron-spec"))
     return StorageConfig(
         store=_store(uri),
         worker_count=int(_within("worker-count", workers, _WORKERS, warnings)),

@@ -4,7 +4,8 @@ An entry is a page of one transaction, or a page of transactions that follow eac
 row). No two entries interleave, because a row's commit ts is never handed out twice and a run of them is handed out
 as one: so the order by first commit ts is the order of all rows. Entries of one transaction share their commit ts.
 
-Invariant: everything with a commit ts above `pruned_ts` that was ever added is there.
+Invariant: everything with a commit ts above `pruned_ts`, or an index above `pruned_index`, that was ever added is
+there.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ class Page:
 class History:
     """Not thread-safe: its range's mutex guards it."""
 
-    def __init__(self, pruned_ts: Ts = 0) -> None:
-        self.pruned_ts = pruned_ts
+    def __init__(self, pruned_ts: Ts = 0, pruned_index: int = 0) -> None:
+        self.pruned_ts, self.pruned_index = pruned_ts, pruned_index
         self._entries: Entries = np.zeros(16, ENTRY)
         self._count = 0
 
@@ -123,14 +124,18 @@ class History:
         above = self.entries[int(np.searchsorted(self.entries["last_ts"], ts, side="right")) :]
         return int(above["index"].min(initial=otherwise))
 
-    def first_segment(self, otherwise: int) -> int:
-        return int(self.entries["segment"].min(initial=otherwise))
+    def first_segment_above(self, ts: Ts, otherwise: int) -> int:
+        """The first segment with a row above `ts`."""
+        above = self.entries[int(np.searchsorted(self.entries["last_ts"], ts, side="right")) :]
+        return int(above["segment"].min(initial=otherwise))
 
     def prune(self, segment: int) -> None:
         """Forget every page that lies in `segment` or an older one, and all that was committed before it."""
         gone = np.flatnonzero(self.entries["segment"] <= segment)
         if len(gone):
-            self.pruned_ts = max(self.pruned_ts, int(self.entries[: gone[-1] + 1]["last_ts"].max()))
+            forgotten = self.entries[: gone[-1] + 1]
+            self.pruned_ts = max(self.pruned_ts, int(forgotten["last_ts"].max()))
+            self.pruned_index = max(self.pruned_index, int(forgotten["index"].max()))
             kept = self.entries[gone[-1] + 1 :].copy()
             self._count = len(kept)
             self._entries = np.concatenate([kept, np.zeros(max(16, len(kept)), ENTRY)])

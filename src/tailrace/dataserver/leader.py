@@ -17,14 +17,17 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailrace.change.tso import Ts
+from tailrace.dataserver.commits import Commits
 from tailrace.dataserver.history import History, Page
 from tailrace.dataserver.keys import PREFIX_BYTES, bound
 from tailrace.dataserver.locks import Held, Locks, OpenTxn
@@ -43,16 +46,18 @@ ROLLED_BACK: Ts = 0
 
 
 class RangeLeader:
-    def __init__(self, meta: RangeMeta, wal: WriteAheadLog, database: Database, clock: Timestamps) -> None:
+    def __init__(
+        self, meta: RangeMeta, wal: WriteAheadLog, database: Database, clock: Timestamps, commits: Commits
+    ) -> None:
         self.meta = meta
         self.prefix = meta.start[:PREFIX_BYTES]
         self.mutex = threading.Condition()
         self.locks = Locks()
-        self.history = History(meta.pruned_ts)
+        self.history = History(meta.pruned_ts, meta.pruned_index)
         self.versions = Versions(database.env, database.rows, meta.range_id, self.prefix, meta.common_handle)
         self.fates: dict[Ts, Ts] = {}
         self.next_index = meta.next_index
-        self._wal, self._database, self._clock = wal, database, clock
+        self._wal, self._database, self._clock, self._commits = wal, database, clock, commits
 
     def check_epoch(self, version: int, leader: int) -> None:
         epoch = self.meta.epoch
@@ -74,7 +79,7 @@ class RangeLeader:
             if fate is not None:
                 raise Locked(f"the transaction {start_ts} is over ({_ended(fate)}); begin a new one")
             txn = self.locks.open.get(start_ts)
-            if txn is not None and (known := txn.page(sequence)) is not None and known.place is not None:
+            if txn is not None and (known := txn.page(sequence)) is not None and known.durable:
                 return txn.min_commit_ts
             if txn is not None and (known is not None or txn.finishing):
                 raise Locked(f"the transaction {start_ts} is being written; ask again", retry_after=0.05)
@@ -91,9 +96,10 @@ class RangeLeader:
             held = Held(record, keys, rows if len(payload) <= KEPT_BYTES else None)
             txn.pages.append(held)
             pending = self._wal.submit(record, payload)
-        place = pending.wait()
+            held.place = pending.place
+        pending.wait()
         with self.mutex:
-            held.place = place
+            held.durable = True
             return txn.min_commit_ts
 
     def commit(self, start_ts: Ts, commit_ts: Ts) -> Ts:
@@ -109,7 +115,7 @@ class RangeLeader:
                 raise SchemaMismatch(
                     f"the commit ts {commit_ts} is below {txn.min_commit_ts}; take it from the TSO after the prewrites"
                 )
-            if any(held.place is None for held in txn.pages):
+            if not all(held.durable for held in txn.pages):
                 raise Locked(f"the transaction {start_ts} is being written; ask again", retry_after=0.05)
             pending = self._finish(txn, Kind.COMMIT, commit_ts)
         pending.wait()
@@ -140,6 +146,9 @@ class RangeLeader:
             txn = self.locks.open.get(start_ts)
             if txn is not None and extend_s:
                 txn.deadline = max(txn.deadline, time.monotonic() + extend_s)
+            if txn is None and extend_s:
+                # Its own client says that it lives: its first prewrite may be still on the way.
+                return self.fate(start_ts)
             if txn is not None and (txn.finishing or txn.deadline > time.monotonic()):
                 return None
         return self.rollback(start_ts)
@@ -168,16 +177,15 @@ class RangeLeader:
                 txn.end_index = self._index()
                 record = replace(record, index=txn.end_index, commit_ts=first)
                 pending = self._wal.submit(record, payload)
+                txn.pages[0].place = pending.place
             place = pending.wait()
         except BaseException:
             with self.mutex:
-                del self.locks.open[start_ts]
-                self.mutex.notify_all()
+                self._over(start_ts)
             raise
         with self.mutex:
             self.apply_write(record, place, keys, rows if len(payload) <= KEPT_BYTES else None)
-            del self.locks.open[start_ts]
-            self.mutex.notify_all()
+            self._over(start_ts)
         return first
 
     def wait_unlocked(self, version: Ts, seconds: float) -> None:
@@ -202,11 +210,11 @@ class RangeLeader:
     def merge(self, serial: Iterator[int], safe_ts: Ts) -> int:
         """Fold fresh runs into blocks; returns how many rows that were."""
 
-        def note(txn: Any, pending: int | None) -> None:
+        def note(txn: Any, merging: frozenset[int]) -> None:
             with self.mutex:
                 # What is on its way into the fresh list counts as pending, too.
                 ends = [open_txn.end_index for open_txn in self.locks.open.values() if open_txn.end_index]
-                lowest = min([self.versions.lowest_index(), *ends, self.next_index])
+                lowest = min([self.versions.lowest_index(self.next_index, merging), *ends])
                 self.meta = replace(self.meta, applied=max(self.meta.applied, lowest - 1), safe_ts=safe_ts)
             self._database.save(self.meta, txn)
 
@@ -215,7 +223,7 @@ class RangeLeader:
     # What follows is also how the log is replayed.
 
     def apply_prewrite(self, record: Record, place: Place, rows: Rows) -> None:
-        held = Held(record, sort_keys(rows.key, self.meta.common_handle), None, place)
+        held = Held(record, sort_keys(rows.key, self.meta.common_handle), None, place, durable=True)
         txn = self.locks.open.get(record.start_ts)
         if txn is None:
             deadline = time.monotonic() + DEFAULT_TTL_S
@@ -232,7 +240,8 @@ class RangeLeader:
             )
             if txn.end_index > self.meta.applied:
                 ts = np.broadcast_to(np.int64(commit_ts), record.rows)
-                self.versions.add(Run(held.keys, ts, self._fetch(record, held.place, held.rows), txn.end_index))
+                fetch = self._fetch(record, held.place, held.rows)
+                self.versions.add(Run(held.keys, ts, fetch, txn.end_index, held.place.segment))
         if txn.primary == self.meta.range_id:
             self.fates[txn.start_ts] = commit_ts
         self._over(txn.start_ts)
@@ -248,11 +257,12 @@ class RangeLeader:
         )
         if record.index > self.meta.applied:
             ts = first + step * np.arange(record.rows, dtype=np.int64)
-            self.versions.add(Run(keys, ts, self._fetch(record, place, rows), record.index))
+            self.versions.add(Run(keys, ts, self._fetch(record, place, rows), record.index, place.segment))
 
     def _over(self, start_ts: Ts) -> None:
         self.locks.open.pop(start_ts, None)
         self.mutex.notify_all()
+        self._commits.tell()
 
     def _settled(self, start_ts: Ts) -> OpenTxn | None:
         """The open transaction, once nothing else is ending it."""

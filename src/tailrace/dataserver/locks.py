@@ -19,12 +19,13 @@ from tailrace.errors import Locked, SchemaMismatch
 
 @dataclass(slots=True)
 class Held:
-    """A prewritten page: `place` is None until it is durable; `rows` are kept while they are few."""
+    """A prewritten page. `place` is known once it is submitted; `rows` are kept while they are few."""
 
     record: Record
     keys: SortKeys
     rows: Rows | None = None
     place: Place | None = None
+    durable: bool = False
 
 
 @dataclass(slots=True)

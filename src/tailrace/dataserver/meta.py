@@ -33,6 +33,7 @@ class RangeMeta:
     applied: int = 0
     next_index: int = 1
     pruned_ts: Ts = 0
+    pruned_index: int = 0
     safe_ts: Ts = 0
     pins: dict[str, Ts] = field(default_factory=dict)
 

@@ -36,13 +36,14 @@ Fetch = Callable[[], tuple[pa.BinaryArray, pa.BinaryArray]]
 class Run:
     """A committed page: its sorted keys and their ts here, its bytes where `fetch` finds them.
 
-    `index` is the log index of its commit.
+    `index` is the log index of its commit and `segment` where the log holds it, of several pages in one the lowest.
     """
 
     keys: SortKeys
     ts: Ints
     fetch: Fetch
     index: int
+    segment: int
 
     def cells(self) -> Cells:
         return Cells(self.keys, self.ts, *self.fetch())
@@ -133,9 +134,10 @@ class Versions:
                     return
                 low, block = high, beyond
 
-    def merge(self, safe_ts: Ts, serial: Iterator[int], applied: Callable[[Any, int], None]) -> int:
-        """Fold some fresh runs into blocks; `applied(txn, index)` notes in the same LMDB transaction up to which
-        commit all is in blocks. Returns the rows that were folded. One caller at a time."""
+    def merge(self, safe_ts: Ts, serial: Iterator[int], note: Callable[[Any, frozenset[int]], None]) -> int:
+        """Fold some fresh runs into blocks; `note(txn, their ids)` belongs to the same LMDB transaction.
+
+        Returns the rows that were folded. One caller at a time."""
         fresh = self._runs()
         sizes = itertools.accumulate(len(run.keys) for run in fresh)
         count = sum(1 for size in sizes if size <= MERGE_ROWS) or 1
@@ -143,14 +145,22 @@ class Versions:
         if not taken:
             return 0
         incoming = merged([run.cells() for run in taken])
-        rest = fresh[count].index if count < len(fresh) else taken[-1].index + 1
+        ids = frozenset(id(run) for run in taken)
         with self._env.begin(write=True, db=self._table, buffers=True) as txn:
             self._fold(RangeBlocks(txn, self._range_id), incoming, safe_ts, serial)
-            applied(txn, min(taken[-1].index, rest - 1))
+            note(txn, ids)
         with self._mutex:
-            gone = {id(run) for run in taken}
-            self._fresh = [run for run in self._fresh if id(run) not in gone]
+            self._fresh = [run for run in self._fresh if id(run) not in ids]
         return len(incoming)
+
+    def lowest_index(self, otherwise: int, but: frozenset[int]) -> int:
+        """The lowest commit that is not in blocks, not counting the runs with these ids."""
+        with self._mutex:
+            return min((run.index for run in self._fresh if id(run) not in but), default=otherwise)
+
+    def first_segment(self, otherwise: int) -> int:
+        """The first segment of the log that holds rows which are not in blocks."""
+        return min((run.segment for run in self._runs()), default=otherwise)
 
     def _runs(self) -> list[Run]:
         with self._mutex:
@@ -237,9 +247,7 @@ def _stored(block: Block) -> Piece:
     return Piece(block.rows, key[-1].as_py(), None, data)
 
 
-def _spans(
-    parts: list[Cells], fresh: Sequence[Run], at: Ts, low: Bound, high: Bound, limit: int
-) -> Iterator[Piece]:
+def _spans(parts: list[Cells], fresh: Sequence[Run], at: Ts, low: Bound, high: Bound, limit: int) -> Iterator[Piece]:
     """The rows between two bounds, in steps that hold a bounded number of cells of each run."""
     while limit > 0:
         stop = high
@@ -268,4 +276,5 @@ def _gathered(runs: list[Run]) -> list[Run]:
     if len(small) < 2:
         return runs
     one = merged([run.cells() for run in small])
-    return [*runs[:big], Run(one.keys, one.ts, lambda: (one.key, one.value), small[-1].index)]
+    index, segment = min(run.index for run in small), min(run.segment for run in small)
+    return [*runs[:big], Run(one.keys, one.ts, lambda: (one.key, one.value), index, segment)]

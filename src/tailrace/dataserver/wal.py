@@ -85,7 +85,7 @@ class Record:
 class Pending:
     """A submitted record: `place` is known at once, `wait` returns when it is durable."""
 
-    __slots__ = ("place", "_done", "_error")
+    __slots__ = ("_done", "_error", "place")
 
     def __init__(self, place: Place) -> None:
         self.place = place
@@ -161,7 +161,10 @@ class WriteAheadLog:
             yield from self._scan(segment)
 
     def size(self) -> int:
-        return sum(self._path(segment).stat().st_size for segment in self.segments)
+        return sum(self.segment_size(segment) for segment in self.segments)
+
+    def segment_size(self, segment: int) -> int:
+        return self._path(segment).stat().st_size
 
     def drop(self, segment: int) -> None:
         """Let go of a whole segment; only who knows that nobody needs it may call this."""
@@ -266,9 +269,7 @@ def _parse(head: bytes, payload: bytes) -> Record | None:
     )
     if len(payload) != length or zlib.crc32(payload, zlib.crc32(head[_FROM_CRC:])) != crc:
         return None
-    return Record(
-        Kind(kind), range_id, index, start, commit, version, rows, Form(form), step, sequence, primary
-    )
+    return Record(Kind(kind), range_id, index, start, commit, version, rows, Form(form), step, sequence, primary)
 
 
 def _write_all(output: int, parts: list[bytes | memoryview]) -> None:

@@ -26,7 +26,7 @@ from tailrace.proto import base_pb2 as tailrace_dot_proto_dot_base__pb2
 from tailrace.proto import schema_pb2 as tailrace_dot_proto_dot_schema__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btailrace/proto/master.proto\x12\x08masterpb\x1a\x19tailrace/proto/base.proto\x1a\x1btailrace/proto/schema.proto\"1\n\x0cTableVersion\x12\x10\n\x08table_id\x18\x01 \x01(\x03\x12\x0f\n\x07version\x18\x02 \x01(\x03\"l\n\nTsoRequest\x12\r\n\x05\x63ount\x18\x01 \x01(\r\x12\'\n\x07written\x18\x02 \x03(\x0b\x32\x16.masterpb.TableVersion\x12\x11\n\tserver_id\x18\x03 \x01(\x04\x12\x13\n\x0bincarnation\x18\x04 \x01(\t\"=\n\x0bTsoResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\r\n\x05\x66irst\x18\x02 \x01(\x03\"\x1b\n\rTablesRequest\x12\n\n\x02\x61t\x18\x01 \x01(\x03\"X\n\x0eTablesResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12%\n\x06tables\x18\x02 \x03(\x0b\x32\x15.schemapb.TableSchema\"1\n\x0cTableRequest\x12\x10\n\x08table_id\x18\x01 \x01(\x03\x12\x0f\n\x07version\x18\x02 \x01(\x03\"V\n\rTableResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12$\n\x05table\x18\x02 \x01(\x0b\x32\x15.schemapb.TableSchema\"3\n\rRoutesRequest\x12\x10\n\x08table_id\x18\x01 \x01(\x03\x12\x10\n\x08range_id\x18\x02 \x01(\x04\"\x96\x01\n\x05Route\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\'\n\x0brange_epoch\x18\x02 \x01(\x0b\x32\x12.basepb.RangeEpoch\x12\x10\n\x08table_id\x18\x03 \x01(\x03\x12\x14\n\x0cpartition_id\x18\x04 \x01(\x03\x12\r\n\x05start\x18\x05 \x01(\x0c\x12\x0b\n\x03\x65nd\x18\x06 \x01(\x0c\x12\x0e\n\x06leader\x18\x07 \x01(\t\"R\n\x0eRoutesResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\x1f\n\x06routes\x18\x02 \x03(\x0b\x32\x0f.masterpb.Route\",\n\rDdlLogRequest\x12\r\n\x05\x61\x66ter\x18\x01 \x01(\x03\x12\x0c\n\x04upto\x18\x02 \x01(\x03\"U\n\x0e\x44\x64lLogResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\"\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x12.schemapb.DdlEvent\"\x14\n\x12\x44\x64lResolvedRequest\"B\n\x13\x44\x64lResolvedResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\n\n\x02ts\x18\x02 \x01(\x03\"\xb9\x01\n\x0e\x45xecuteRequest\x12\x0c\n\x04type\x18\x01 \x01(\x03\x12\r\n\x05query\x18\x02 \x01(\t\x12\x13\n\x0bschema_name\x18\x03 \x01(\t\x12\x12\n\ntable_name\x18\x04 \x01(\t\x12$\n\x05table\x18\x05 \x01(\x0b\x32\x15.schemapb.TableSchema\x12\x12\n\nnew_schema\x18\x06 \x01(\t\x12\x10\n\x08new_name\x18\x07 \x01(\t\x12\x15\n\rsplit_handles\x18\x08 \x03(\x0c\"U\n\x0f\x45xecuteResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12!\n\x05\x65vent\x18\x02 \x01(\x0b\x32\x12.schemapb.DdlEvent\"P\n\x15RegisterServerRequest\x12\x11\n\tserver_id\x18\x01 \x01(\x04\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\x13\n\x0bincarnation\x18\x03 \x01(\t\"L\n\x16RegisterServerResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\x11\n\tserver_id\x18\x02 \x01(\x04\"0\n\rRowIdsRequest\x12\x10\n\x08table_id\x18\x01 \x01(\x03\x12\r\n\x05\x63ount\x18\x02 \x01(\x04\"@\n\x0eRowIdsResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\r\n\x05\x66irst\x18\x02 \x01(\x03\x32\xcb\x04\n\x06Master\x12\x32\n\x03Tso\x12\x14.masterpb.TsoRequest\x1a\x15.masterpb.TsoResponse\x12;\n\x06Tables\x12\x17.masterpb.TablesRequest\x1a\x18.masterpb.TablesResponse\x12\x38\n\x05Table\x12\x16.masterpb.TableRequest\x1a\x17.masterpb.TableResponse\x12;\n\x06Routes\x12\x17.masterpb.RoutesRequest\x1a\x18.masterpb.RoutesResponse\x12;\n\x06\x44\x64lLog\x12\x17.masterpb.DdlLogRequest\x1a\x18.masterpb.DdlLogResponse\x12J\n\x0b\x44\x64lResolved\x12\x1c.masterpb.DdlResolvedRequest\x1a\x1d.masterpb.DdlResolvedResponse\x12>\n\x07\x45xecute\x12\x18.masterpb.ExecuteRequest\x1a\x19.masterpb.ExecuteResponse\x12S\n\x0eRegisterServer\x12\x1f.masterpb.RegisterServerRequest\x1a .masterpb.RegisterServerResponse\x12;\n\x06RowIds\x12\x17.masterpb.RowIdsRequest\x1a\x18.masterpb.RowIdsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btailrace/proto/master.proto\x12\x08masterpb\x1a\x19tailrace/proto/base.proto\x1a\x1btailrace/proto/schema.proto\"1\n\x0cTableVersion\x12\x10\n\x08table_id\x18\x01 \x01(\x03\x12\x0f\n\x07version\x18\x02 \x01(\x03\"l\n\nTsoRequest\x12\r\n\x05\x63ount\x18\x01 \x01(\r\x12\'\n\x07written\x18\x02 \x03(\x0b\x32\x16.masterpb.TableVersion\x12\x11\n\tserver_id\x18\x03 \x01(\x04\x12\x13\n\x0bincarnation\x18\x04 \x01(\t\"=\n\x0bTsoResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\r\n\x05\x66irst\x18\x02 \x01(\x03\"\x1b\n\rTablesRequest\x12\n\n\x02\x61t\x18\x01 \x01(\x03\"X\n\x0eTablesResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12%\n\x06tables\x18\x02 \x03(\x0b\x32\x15.schemapb.TableSchema\"=\n\x0cTableRequest\x12\x10\n\x08table_id\x18\x01 \x01(\x03\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\n\n\x02\x61t\x18\x03 \x01(\x03\"V\n\rTableResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12$\n\x05table\x18\x02 \x01(\x0b\x32\x15.schemapb.TableSchema\"3\n\rRoutesRequest\x12\x10\n\x08table_id\x18\x01 \x01(\x03\x12\x10\n\x08range_id\x18\x02 \x01(\x04\"\x96\x01\n\x05Route\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\'\n\x0brange_epoch\x18\x02 \x01(\x0b\x32\x12.basepb.RangeEpoch\x12\x10\n\x08table_id\x18\x03 \x01(\x03\x12\x14\n\x0cpartition_id\x18\x04 \x01(\x03\x12\r\n\x05start\x18\x05 \x01(\x0c\x12\x0b\n\x03\x65nd\x18\x06 \x01(\x0c\x12\x0e\n\x06leader\x18\x07 \x01(\t\"R\n\x0eRoutesResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\x1f\n\x06routes\x18\x02 \x03(\x0b\x32\x0f.masterpb.Route\",\n\rDdlLogRequest\x12\r\n\x05\x61\x66ter\x18\x01 \x01(\x03\x12\x0c\n\x04upto\x18\x02 \x01(\x03\"U\n\x0e\x44\x64lLogResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\"\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x12.schemapb.DdlEvent\"\x14\n\x12\x44\x64lResolvedRequest\"B\n\x13\x44\x64lResolvedResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\n\n\x02ts\x18\x02 \x01(\x03\"\xb9\x01\n\x0e\x45xecuteRequest\x12\x0c\n\x04type\x18\x01 \x01(\x03\x12\r\n\x05query\x18\x02 \x01(\t\x12\x13\n\x0bschema_name\x18\x03 \x01(\t\x12\x12\n\ntable_name\x18\x04 \x01(\t\x12$\n\x05table\x18\x05 \x01(\x0b\x32\x15.schemapb.TableSchema\x12\x12\n\nnew_schema\x18\x06 \x01(\t\x12\x10\n\x08new_name\x18\x07 \x01(\t\x12\x15\n\rsplit_handles\x18\x08 \x03(\x0c\"U\n\x0f\x45xecuteResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12!\n\x05\x65vent\x18\x02 \x01(\x0b\x32\x12.schemapb.DdlEvent\"P\n\x15RegisterServerRequest\x12\x11\n\tserver_id\x18\x01 \x01(\x04\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\x13\n\x0bincarnation\x18\x03 \x01(\t\"x\n\x16RegisterServerResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\x11\n\tserver_id\x18\x02 \x01(\x04\x12\x16\n\x0e\x64ropped_ranges\x18\x03 \x03(\x04\x12\x12\n\ndropped_ts\x18\x04 \x03(\x03\"0\n\rRowIdsRequest\x12\x10\n\x08table_id\x18\x01 \x01(\x03\x12\r\n\x05\x63ount\x18\x02 \x01(\x04\"@\n\x0eRowIdsResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\r\n\x05\x66irst\x18\x02 \x01(\x03\x32\xcb\x04\n\x06Master\x12\x32\n\x03Tso\x12\x14.masterpb.TsoRequest\x1a\x15.masterpb.TsoResponse\x12;\n\x06Tables\x12\x17.masterpb.TablesRequest\x1a\x18.masterpb.TablesResponse\x12\x38\n\x05Table\x12\x16.masterpb.TableRequest\x1a\x17.masterpb.TableResponse\x12;\n\x06Routes\x12\x17.masterpb.RoutesRequest\x1a\x18.masterpb.RoutesResponse\x12;\n\x06\x44\x64lLog\x12\x17.masterpb.DdlLogRequest\x1a\x18.masterpb.DdlLogResponse\x12J\n\x0b\x44\x64lResolved\x12\x1c.masterpb.DdlResolvedRequest\x1a\x1d.masterpb.DdlResolvedResponse\x12>\n\x07\x45xecute\x12\x18.masterpb.ExecuteRequest\x1a\x19.masterpb.ExecuteResponse\x12S\n\x0eRegisterServer\x12\x1f.masterpb.RegisterServerRequest\x1a .masterpb.RegisterServerResponse\x12;\n\x06RowIds\x12\x17.masterpb.RowIdsRequest\x1a\x18.masterpb.RowIdsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -44,35 +44,35 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TABLESRESPONSE']._serialized_start=350
   _globals['_TABLESRESPONSE']._serialized_end=438
   _globals['_TABLEREQUEST']._serialized_start=440
-  _globals['_TABLEREQUEST']._serialized_end=489
-  _globals['_TABLERESPONSE']._serialized_start=491
-  _globals['_TABLERESPONSE']._serialized_end=577
-  _globals['_ROUTESREQUEST']._serialized_start=579
-  _globals['_ROUTESREQUEST']._serialized_end=630
-  _globals['_ROUTE']._serialized_start=633
-  _globals['_ROUTE']._serialized_end=783
-  _globals['_ROUTESRESPONSE']._serialized_start=785
-  _globals['_ROUTESRESPONSE']._serialized_end=867
-  _globals['_DDLLOGREQUEST']._serialized_start=869
-  _globals['_DDLLOGREQUEST']._serialized_end=913
-  _globals['_DDLLOGRESPONSE']._serialized_start=915
-  _globals['_DDLLOGRESPONSE']._serialized_end=1000
-  _globals['_DDLRESOLVEDREQUEST']._serialized_start=1002
-  _globals['_DDLRESOLVEDREQUEST']._serialized_end=1022
-  _globals['_DDLRESOLVEDRESPONSE']._serialized_start=1024
-  _globals['_DDLRESOLVEDRESPONSE']._serialized_end=1090
-  _globals['_EXECUTEREQUEST']._serialized_start=1093
-  _globals['_EXECUTEREQUEST']._serialized_end=1278
-  _globals['_EXECUTERESPONSE']._serialized_start=1280
-  _globals['_EXECUTERESPONSE']._serialized_end=1365
-  _globals['_REGISTERSERVERREQUEST']._serialized_start=1367
-  _globals['_REGISTERSERVERREQUEST']._serialized_end=1447
-  _globals['_REGISTERSERVERRESPONSE']._serialized_start=1449
-  _globals['_REGISTERSERVERRESPONSE']._serialized_end=1525
-  _globals['_ROWIDSREQUEST']._serialized_start=1527
-  _globals['_ROWIDSREQUEST']._serialized_end=1575
-  _globals['_ROWIDSRESPONSE']._serialized_start=1577
-  _globals['_ROWIDSRESPONSE']._serialized_end=1641
-  _globals['_MASTER']._serialized_start=1644
-  _globals['_MASTER']._serialized_end=2231
+  _globals['_TABLEREQUEST']._serialized_end=501
+  _globals['_TABLERESPONSE']._serialized_start=503
+  _globals['_TABLERESPONSE']._serialized_end=589
+  _globals['_ROUTESREQUEST']._serialized_start=591
+  _globals['_ROUTESREQUEST']._serialized_end=642
+  _globals['_ROUTE']._serialized_start=645
+  _globals['_ROUTE']._serialized_end=795
+  _globals['_ROUTESRESPONSE']._serialized_start=797
+  _globals['_ROUTESRESPONSE']._serialized_end=879
+  _globals['_DDLLOGREQUEST']._serialized_start=881
+  _globals['_DDLLOGREQUEST']._serialized_end=925
+  _globals['_DDLLOGRESPONSE']._serialized_start=927
+  _globals['_DDLLOGRESPONSE']._serialized_end=1012
+  _globals['_DDLRESOLVEDREQUEST']._serialized_start=1014
+  _globals['_DDLRESOLVEDREQUEST']._serialized_end=1034
+  _globals['_DDLRESOLVEDRESPONSE']._serialized_start=1036
+  _globals['_DDLRESOLVEDRESPONSE']._serialized_end=1102
+  _globals['_EXECUTEREQUEST']._serialized_start=1105
+  _globals['_EXECUTEREQUEST']._serialized_end=1290
+  _globals['_EXECUTERESPONSE']._serialized_start=1292
+  _globals['_EXECUTERESPONSE']._serialized_end=1377
+  _globals['_REGISTERSERVERREQUEST']._serialized_start=1379
+  _globals['_REGISTERSERVERREQUEST']._serialized_end=1459
+  _globals['_REGISTERSERVERRESPONSE']._serialized_start=1461
+  _globals['_REGISTERSERVERRESPONSE']._serialized_end=1581
+  _globals['_ROWIDSREQUEST']._serialized_start=1583
+  _globals['_ROWIDSREQUEST']._serialized_end=1631
+  _globals['_ROWIDSRESPONSE']._serialized_start=1633
+  _globals['_ROWIDSRESPONSE']._serialized_end=1697
+  _globals['_MASTER']._serialized_start=1700
+  _globals['_MASTER']._serialized_end=2287
 # @@protoc_insertion_point(module_scope)

@@ -51,12 +51,14 @@ class TablesResponse(_message.Message):
     def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., tables: _Optional[_Iterable[_Union[_schema_pb2.TableSchema, _Mapping]]] = ...) -> None: ...
 
 class TableRequest(_message.Message):
-    __slots__ = ("table_id", "version")
+    __slots__ = ("table_id", "version", "at")
     TABLE_ID_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    AT_FIELD_NUMBER: _ClassVar[int]
     table_id: int
     version: int
-    def __init__(self, table_id: _Optional[int] = ..., version: _Optional[int] = ...) -> None: ...
+    at: int
+    def __init__(self, table_id: _Optional[int] = ..., version: _Optional[int] = ..., at: _Optional[int] = ...) -> None: ...
 
 class TableResponse(_message.Message):
     __slots__ = ("error", "table")
@@ -167,12 +169,16 @@ class RegisterServerRequest(_message.Message):
     def __init__(self, server_id: _Optional[int] = ..., address: _Optional[str] = ..., incarnation: _Optional[str] = ...) -> None: ...
 
 class RegisterServerResponse(_message.Message):
-    __slots__ = ("error", "server_id")
+    __slots__ = ("error", "server_id", "dropped_ranges", "dropped_ts")
     ERROR_FIELD_NUMBER: _ClassVar[int]
     SERVER_ID_FIELD_NUMBER: _ClassVar[int]
+    DROPPED_RANGES_FIELD_NUMBER: _ClassVar[int]
+    DROPPED_TS_FIELD_NUMBER: _ClassVar[int]
     error: _base_pb2.CDCError
     server_id: int
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., server_id: _Optional[int] = ...) -> None: ...
+    dropped_ranges: _containers.RepeatedScalarFieldContainer[int]
+    dropped_ts: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., server_id: _Optional[int] = ..., dropped_ranges: _Optional[_Iterable[int]] = ..., dropped_ts: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class RowIdsRequest(_message.Message):
     __slots__ = ("table_id", "count")

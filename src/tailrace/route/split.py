@@ -2,12 +2,16 @@
 
 The rule is TiCDC's: an update is split if any column of any unique index, or of the handle key, changed; all rows of a
 transaction in which one was split are then ordered deletes, updates, inserts, so that two rows may exchange a value.
-Other transactions keep their order. Commit order stays as it was, and no row is lost or written twice.
+Other transactions keep their order. Commit order stays as it was, and no row is lost or written twice. An update
+without an image of the row before it is left as it is, since there is nothing to delete.
 
-A transaction that goes on in a following batch is ordered batch by batch.
+`split_updates` takes each transaction as far as its batch holds it; `split_stream` sees a transaction whole, over any
+number of batches, and keeps no more than the one that may still go on.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -40,8 +44,60 @@ def changed_keys(batch: ChangeBatch) -> NDArray[np.bool_]:
         before, after = pc.struct_field(batch.before, name), pc.struct_field(batch.after, name)
         equal = pc.or_kleene(pc.equal(before, after), pc.and_(pc.is_null(before), pc.is_null(after)))
         changed |= ~pc.fill_null(equal, False).to_numpy(zero_copy_only=False)
-    split: NDArray[np.bool_] = changed & updates
+    whole = batch.before.is_valid().to_numpy(zero_copy_only=False) & batch.after.is_valid().to_numpy(
+        zero_copy_only=False
+    )
+    split: NDArray[np.bool_] = changed & updates & whole
     return split
+
+
+def split_stream(batches: Iterator[ChangeBatch]) -> Iterator[ChangeBatch]:
+    """The batches, which are in commit order, with `split_updates` applied to whole transactions."""
+    open_end: list[ChangeBatch] = []
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        if open_end and not _goes_on(open_end[-1], batch):
+            yield from _joined(open_end)
+            open_end = []
+        begin = _last_transaction(batch)
+        if begin and open_end:
+            end = _first_end(batch)
+            yield from _joined([*open_end, batch.slice(0, end)])
+            open_end, batch, begin = [], batch.slice(end), begin - end
+        if begin:
+            yield split_updates(batch.slice(0, begin))
+        open_end.append(batch.slice(begin))
+    yield from _joined(open_end)
+
+
+def _goes_on(before: ChangeBatch, after: ChangeBatch) -> bool:
+    """Whether the first transaction of `after` may be the last one of `before`."""
+    return before.table == after.table and _at(before, -1) == _at(after, 0)
+
+
+def _at(batch: ChangeBatch, row: int) -> tuple[object, object]:
+    return batch.commit_ts[row].as_py(), batch.start_ts[row].as_py()
+
+
+def _last_transaction(batch: ChangeBatch) -> int:
+    """The row at which the last transaction of the batch begins."""
+    transaction = _transactions(batch)
+    return int(np.searchsorted(transaction, transaction[-1]))
+
+
+def _first_end(batch: ChangeBatch) -> int:
+    """The row behind the first transaction of the batch."""
+    return int(np.searchsorted(_transactions(batch), 1, side="right"))
+
+
+def _joined(parts: list[ChangeBatch]) -> Iterator[ChangeBatch]:
+    """One transaction: as one batch where it has to be put in order, else as the batches that it came in."""
+    if len(parts) < 2 or not any(changed_keys(part).any() for part in parts):
+        yield from map(split_updates, parts)
+        return
+    whole = pa.Table.from_batches([part.data for part in parts]).combine_chunks().to_batches()
+    yield split_updates(ChangeBatch(parts[0].table, whole[0]))
 
 
 def split_updates(batch: ChangeBatch) -> ChangeBatch:

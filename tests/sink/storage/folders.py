@@ -19,6 +19,7 @@ from tailrace.sink.storage.sink import StorageSink
 from tests.sink.storage.seats import Ledger, MemorySeat
 
 SUBSCRIPTION = "sub"
+_DATA = re.compile(r"/CDC\d+\.csv$")
 DAY = compose(1_767_225_600_000)  # 2026-01-01T00:00:00Z
 
 
@@ -26,20 +27,23 @@ def ts(milliseconds: int, logical: int = 0) -> Ts:
     return DAY + compose(milliseconds, logical)
 
 
-def table(name: str = "orders", version: Ts = DAY - 1, schema: str = "shop", table_id: int = 100) -> TableSchema:
+def table(
+    name: str = "orders", version: Ts = DAY - 1, schema: str = "shop", table_id: int = 100, extra: bool = False
+) -> TableSchema:
+    """`extra`: a version with one more column."""
     columns = (
         Column(1, "id", ColumnType("bigint", 20), nullable=False, pk=True),
         Column(2, "note", ColumnType("varchar", 64, charset="utf8mb4", collation="utf8mb4_bin")),
-    )
+        Column(3, "extra", ColumnType("int", 11)),
+    )[: 3 if extra else 2]
     return TableSchema(schema, name, table_id, version, columns, pk_is_handle=True)
 
 
 def batch(of: TableSchema, commits: Sequence[Ts], starts: Sequence[Ts] = (), note: str = "") -> ChangeBatch:
     """Inserts; the id of a row is its commit ts, so that every row of a folder is known again."""
     rows = len(commits)
-    after = pa.StructArray.from_arrays(
-        [pa.array(commits, pa.int64()), pa.array([note] * rows, pa.string())], fields=list(of.arrow_struct)
-    )
+    images = [pa.array(commits, pa.int64()), pa.array([note] * rows, pa.string()), pa.nulls(rows, pa.int32())]
+    after = pa.StructArray.from_arrays(images[: len(of.columns)], fields=list(of.arrow_struct))
     columns = [
         pa.array([INSERT] * rows, pa.uint8()),
         pa.array(commits, pa.int64()),
@@ -88,15 +92,21 @@ class Run:
         table_id = held[0].table.table_id if held else 0
         piece = Piece(cut.subscription, cut.epoch, cut.number, number, cut.phase, table_id, partition, (), 0, cut.to_ts)
         writer = StorageSink(self.spec).writer(piece)
-        for each in held:
-            writer.write(each)
-        written = writer.close()
+        try:
+            for each in held:
+                writer.write(each)
+            written = writer.close()
+        except BaseException:
+            writer.discard()
+            raise
         return Receipt(number, written.rows, written.bytes, written.payload)
 
     def deliver(self, *pieces: Iterable[ChangeBatch]) -> Cut:
         """A cut of these pieces, whole."""
         held = [list(piece) for piece in pieces]
-        last = max((int(each.commit_ts[-1].as_py()) for piece in held for each in piece), default=ts(0))
+        last = max(
+            (int(each.commit_ts[-1].as_py()) for piece in held for each in piece if each.num_rows), default=ts(0)
+        )
         cut = self.cut(last)
         receipts = [self.write(cut, piece, number) for number, piece in enumerate(held)]
         self.sink.commit(cut, receipts)
@@ -118,32 +128,32 @@ def tree(root: Path) -> dict[str, bytes]:
 
 
 def data_files(root: Path) -> list[str]:
-    return [name for name in tree(root) if re.search(r"/CDC\d+\.csv$", name)]
+    return [name for name in tree(root) if _DATA.search(name)]
 
 
 def ids(root: Path, under: str = "") -> list[int]:
     """The ids of all rows in the order of folders and numbers."""
-    found: list[int] = []
-    for name, data in tree(root).items():
-        if name in data_files(root) and name.startswith(under):
-            found.extend(int(line.split(b",")[4]) for line in data.splitlines())
-    return found
+    return [each for name, data in tree(root).items() if name.startswith(under) for each in _ids(name, data)]
+
+
+def _ids(name: str, data: bytes) -> list[int]:
+    return [int(line.split(b",")[4]) for line in data.splitlines()] if _DATA.search(name) else []
 
 
 def check_folder(root: Path) -> None:
     """What every reader relies on: no gap, no empty file, indexes that are right, schema files, time that rises."""
     files = tree(root)
     folders: dict[str, list[str]] = {}
-    for name in data_files(root):
+    for name in filter(_DATA.search, files):
         folder, _, base = name.rpartition("/")
         folders.setdefault(folder, []).append(base)
     for folder, names in folders.items():
         numbers = [int(re.sub(r"\D", "", name)) for name in names]
         assert numbers == list(range(1, len(numbers) + 1)), folder
         assert files[f"{folder}/meta/CDC.index"] == f"{names[-1]}\n".encode()
-        rows = ids(root, folder + "/")
+        rows = [each for name in names for each in _ids(f"{folder}/{name}", files[f"{folder}/{name}"])]
         assert rows == sorted(rows), folder
         schema, name, version = folder.split("/")[:3]
         assert [path for path in files if path.startswith(f"{schema}/{name}/meta/schema_{version}_")], folder
-    assert all(data for name, data in files.items()), "an empty file"
+    assert all(files.values()), "an empty file"
     assert not [name for name in files if ".tmp" in name or name.endswith(".part")]

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from tailrace.change.batch import DELETE, INSERT, UPDATE, ChangeBatch
-from tailrace.change.schema import Column, TableSchema
-from tailrace.codec.csv.cells import Cell, column_cell
+from tailrace.change.schema import TableSchema
+from tailrace.codec.csv.cells import Cell, column_cell, visible
 from tailrace.codec.csv.options import CsvOptions
 from tailrace.codec.csv.write import joined, native, writes_natively
 from tailrace.codec.handle import handle_text
@@ -55,11 +55,6 @@ def header_line(options: CsvOptions, table: TableSchema) -> bytes:
     meta += ["ticdc-meta$is-update"] if options.output_old_value else []
     names = [column.name for column in visible(table)]
     return (options.delimiter.join(meta + names) + options.terminator).encode()
-
-
-def visible(table: TableSchema) -> tuple[Column, ...]:
-    """The columns that have a cell; a hidden one is an upstream's own, such as the row id."""
-    return tuple(column for column in table.row_columns if not column.hidden)
 
 
 def _cells(batch: ChangeBatch, options: CsvOptions) -> list[Cell]:

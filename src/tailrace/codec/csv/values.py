@@ -1,10 +1,12 @@
-"""Cells to values: one column of a grid becomes the Arrow array of its type, or a Malformed that names the row.
+"""Cells to values: the places of a grid become the Arrow arrays of their columns, or a Malformed names the row.
 
-Strict in every type: a number out of its range or in a spelling that no encoder writes, a member that an enum does not
-have, base64 that is not canonical, bytes that are not UTF-8, NULL where the column has none.
+Strict in every type: text without quotes, bytes that are not UTF-8, a date or decimal in another spelling, a member
+that an enum does not have, base64 that is not canonical, NULL where the column has none.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -13,163 +15,92 @@ import pyarrow.compute as pc
 from tailrace.change.schema import Column
 from tailrace.change.types import ColumnType
 from tailrace.codec.binary import base64_bytes, hex_bytes
-from tailrace.codec.columns import first_of
+from tailrace.codec.columns import first_of, first_refused, shown
+from tailrace.codec.csv.grid import Flags, Grid, Malformed
+from tailrace.codec.csv.numbers import floats, integers
 from tailrace.codec.csv.options import CsvOptions
-from tailrace.codec.csv.scan import Flags, Grid, Malformed
 from tailrace.codec.csv.unescape import unescaped
-
-_MEDIUM = {False: (-(1 << 23), (1 << 23) - 1), True: (0, (1 << 24) - 1)}
-
-
-def column_values(grid: Grid, place: int, column: Column, options: CsvOptions) -> pa.Array:
-    """The values of one place of all rows."""
-    kind = column.type
-    absent = grid.equal(place, options.null.encode()) & ~grid.quoted[:, place]
-    if absent.any() and not column.nullable:
-        raise Malformed(int(np.argmax(absent)), f"column {column.name} is NULL, which it must not be")
-    raw = grid.raw(place, absent if absent.any() else None)
-    is_string = not pa.types.is_integer(kind.arrow) and not pa.types.is_floating(kind.arrow)
-    is_string = is_string or kind.name in ("enum", "set")
-    if is_string:
-        _check_quoted(grid, place, column, absent, options)
-        raw = unescaped(grid, place, raw, options)
-    return _parsed(raw, kind, f"column {column.name}", options)
+from tailrace.codec.members import enum_numbers, set_masks
+from tailrace.codec.spelling import misspelled
 
 
-def _check_quoted(grid: Grid, place: int, column: Column, absent: Flags, options: CsvOptions) -> None:
-    bare = ~grid.quoted[:, place] & ~absent
-    if options.quote and bare.any():
+def image_columns(grid: Grid, first: int, columns: Sequence[Column], options: CsvOptions) -> list[pa.Array]:
+    """The values of all columns, the cells of which begin at place `first`."""
+    values: dict[int, pa.Array] = {}
+    for unsigned in (False, True):
+        places = [first + at for at, column in enumerate(columns) if _is_number(column.type, unsigned)]
+        if places:
+            chosen = [columns[place - first] for place in places]
+            absent = grid.absent(places, options.null.encode())
+            _check_present(absent, chosen, grid.rows)
+            values |= zip(places, integers(grid, places, chosen, absent), strict=True)
+    for at, column in enumerate(columns):
+        if first + at not in values:
+            values[first + at] = _one(grid, first + at, column, options)
+    return [values[first + at] for at in range(len(columns))]
+
+
+def _is_number(kind: ColumnType, unsigned: bool) -> bool:
+    """Whether cells of the type are integers, and of which of the two widest types."""
+    number = pa.types.is_integer(kind.arrow) and kind.name not in ("enum", "set")
+    return number and pa.types.is_uint64(kind.arrow) == unsigned
+
+
+def _check_present(absent: Flags | None, columns: Sequence[Column], rows: int) -> None:
+    for at, column in enumerate(columns):
+        if absent is not None and not column.nullable and absent[at * rows : (at + 1) * rows].any():
+            row = int(np.argmax(absent[at * rows : (at + 1) * rows]))
+            raise Malformed(row, f"column {column.name} is NULL, which it must not be")
+
+
+def _one(grid: Grid, place: int, column: Column, options: CsvOptions) -> pa.Array:
+    absent = grid.absent(place, options.null.encode())
+    _check_present(absent, [column], grid.rows)
+    if pa.types.is_floating(column.type.arrow):
+        return floats(grid, place, column, absent)
+    _check_quoted(grid, place, column, absent, options)
+    raw = unescaped(grid, place, grid.raw(place, absent), absent, options)
+    return _parsed(raw, column, options)
+
+
+def _check_quoted(grid: Grid, place: int, column: Column, absent: Flags | None, options: CsvOptions) -> None:
+    if not options.quote:
+        return
+    bare = ~grid.quoted[place] if absent is None else ~(grid.quoted[place] | absent)
+    if bare.any():
         row = int(np.argmax(bare))
-        held = grid.raw(place)[row].as_py()
-        raise Malformed(
-            row, f"column {column.name} holds {held!r} without quotes; text must be quoted by {options.quote}"
-        )
+        held = shown(grid.raw(place), row)
+        raise Malformed(row, f"column {column.name} holds {held} without quotes; text must stand in {options.quote}")
 
 
-def _parsed(raw: pa.BinaryArray, kind: ColumnType, name: str, options: CsvOptions) -> pa.Array:
-    if kind.name == "enum":
-        return _members(raw, kind, name)
-    if kind.name == "set":
-        return _masks(raw, kind, name)
+def _parsed(raw: pa.BinaryArray, column: Column, options: CsvOptions) -> pa.Array:
+    kind = column.type
     if kind.is_binary:
-        decode = base64_bytes if options.binary_encoding_method == "base64" else hex_bytes
-        values, wrong = decode(raw)
+        method = options.binary_encoding_method
+        values, wrong = base64_bytes(raw) if method == "base64" else hex_bytes(raw)
         if wrong >= 0:
-            raise Malformed(wrong, f"{name} holds {_shown(raw, wrong)}, which is not {options.binary_encoding_method}")
+            raise Malformed(wrong, f"column {column.name} holds {shown(raw, wrong)}, which is not {method}")
         return values
-    if pa.types.is_integer(kind.arrow):
-        return _in_range(integers(raw, kind.arrow, name), kind, name)
-    if pa.types.is_floating(kind.arrow):
-        return floats(raw, kind.arrow, name)
-    return _text(raw, name)
+    text = _utf8(raw, column.name)
+    if kind.name in ("enum", "set"):
+        numbers = enum_numbers(text, kind) if kind.name == "enum" else set_masks(text, kind)
+        unknown = pc.and_(pc.is_null(numbers), pc.is_valid(text))
+        if pc.any(unknown).as_py():
+            row = first_of(unknown)
+            what = (
+                f"a member of the {kind.name}" if kind.elems else f"known: the schema has no members of the {kind.name}"
+            )
+            raise Malformed(row, f"column {column.name} holds {shown(text, row)}, which is not {what}")
+        return numbers
+    row = misspelled(text, kind)
+    if row >= 0:
+        raise Malformed(row, f"column {column.name} holds {shown(text, row)}, which is no {kind.name}")
+    return text
 
 
-def _shown(values: pa.Array, row: int) -> str:
-    shown = repr(values[row].as_py())
-    return shown if len(shown) <= 60 else shown[:60] + "..."
-
-
-def integers(raw: pa.BinaryArray, wanted: pa.DataType, name: str) -> pa.Array:
-    """Decimal integers that fit the type, spelled as encoders spell them."""
-    text = _text(raw, name)
-    try:
-        values = text.cast(wanted)
-        strange = pc.not_equal(values.cast(pa.string()), text)
-    except pa.ArrowInvalid:
-        row = _first_refused(text, wanted)
-        raise Malformed(row, f"{name} holds {_shown(text, row)}; it must be an integer of type {wanted}") from None
-    if pc.any(strange).as_py():
-        row = first_of(strange)
-        raise Malformed(row, f"{name} holds {_shown(text, row)}; it must be a plain decimal integer")
-    return values
-
-
-def floats(raw: pa.BinaryArray, wanted: pa.DataType, name: str) -> pa.Array:
-    """Finite decimal numbers."""
-    text = _text(raw, name)
-    try:
-        values = text.cast(wanted)
-    except pa.ArrowInvalid:
-        row = _first_refused(text, wanted)
-        raise Malformed(row, f"{name} holds {_shown(text, row)}; it must be a decimal number") from None
-    if pc.all(pc.is_finite(values)).as_py() is False:
-        row = first_of(pc.invert(pc.is_finite(values)))
-        raise Malformed(row, f"{name} holds {_shown(text, row)}; it must be a number that fits {wanted}")
-    return values
-
-
-def _first_refused(values: pa.Array, wanted: pa.DataType) -> int:
-    """Only when something was refused: halves the column until one value is left."""
-    low, size = 0, len(values)
-    while size > 1:
-        half = size // 2
-        try:
-            values.slice(low, half).cast(wanted)
-        except pa.ArrowInvalid:
-            size = half
-        else:
-            low, size = low + half, size - half
-    return low
-
-
-def _in_range(values: pa.Array, kind: ColumnType, name: str) -> pa.Array:
-    """The types whose range is narrower than their Arrow type's."""
-    if kind.name == "mediumint":
-        low, high = _MEDIUM[kind.unsigned]
-    elif kind.name == "bit":
-        low, high = 0, (1 << max(kind.length, 1)) - 1
-    elif kind.name == "year":
-        low, high = 0, 2155
-    else:
-        return values
-    if high >> 64:
-        return values
-    bounds = pc.or_(pc.less(values, pa.scalar(low, values.type)), pc.greater(values, pa.scalar(high, values.type)))
-    if pc.any(bounds).as_py():
-        row = first_of(bounds)
-        raise Malformed(row, f"{name} holds {values[row].as_py()}; it must be {low} to {high}")
-    return values
-
-
-def _text(raw: pa.BinaryArray, name: str) -> pa.StringArray:
+def _utf8(raw: pa.BinaryArray, name: str) -> pa.StringArray:
     try:
         return raw.cast(pa.string())
     except pa.ArrowInvalid:
-        row = _first_refused(raw, pa.string())
-        raise Malformed(row, f"{name} holds {_shown(raw, row)}, which is not UTF-8") from None
-
-
-def _members(raw: pa.BinaryArray, kind: ColumnType, name: str) -> pa.UInt16Array:
-    text = _text(raw, name)
-    found = pc.index_in(text, value_set=pa.array(kind.elems, pa.string()))
-    _check_known(text, pc.is_null(found), f"{name} is an enum of {len(kind.elems)} members and holds")
-    return pc.add(found, 1).cast(pa.uint16())
-
-
-def _masks(raw: pa.BinaryArray, kind: ColumnType, name: str) -> pa.UInt64Array:
-    coded = _text(raw, name).dictionary_encode()
-    bits = {member: 1 << at for at, member in enumerate(kind.elems)}
-    masks = [_mask(text, bits) for text in coded.dictionary.to_pylist()]
-    known = pa.array(masks, pa.uint64()).take(coded.indices)
-    _check_known(coded, pc.is_null(known), f"{name} is a set of {len(kind.elems)} members and holds")
-    return known
-
-
-def _mask(text: str, bits: dict[str, int]) -> int | None:
-    """The mask of a set's text, None where the text is none: members in their order, each once."""
-    chosen = [bits.get(member) for member in text.split(",")] if text else []
-    if not text and "" in bits:
-        return None
-    mask = 0
-    for bit in chosen:
-        if bit is None or bit <= mask:
-            return None
-        mask |= bit
-    return mask
-
-
-def _check_known(text: pa.Array, unknown: pa.BooleanArray, what: str) -> None:
-    wrong = pc.and_(unknown, pc.is_valid(text))
-    if pc.any(wrong).as_py():
-        row = first_of(wrong)
-        raise Malformed(row, f"{what} {_shown(text, row)}, which is none of them")
+        row = first_refused(raw, pa.string())
+        raise Malformed(row, f"column {name} holds {shown(raw, row)}, which is not UTF-8") from None

@@ -18,6 +18,13 @@ _CONNECT_SECONDS = 5.0
 _REQUEST_SECONDS = 60.0
 _ATTEMPTS = 3
 _DEFAULT_REGION = "us-east-1"
+_HONOURED = {"endpoint", "region", "provider", "role-arn", "external-id", "force-path-style", "account-name"}
+_HONOURED |= {"access-key", "secret-access-key", "session-token", "account-key", "sas-token"}
+_INSTEAD = {
+    "credentials-file": "set GOOGLE_APPLICATION_CREDENTIALS",
+    "profile": "set AWS_PROFILE",
+    "use-accelerate-endpoint": "give the accelerated endpoint as endpoint",
+}
 
 
 def open_bucket(target: ObjectStore) -> Bucket:
@@ -27,6 +34,11 @@ def open_bucket(target: ObjectStore) -> Bucket:
     make = _CLIENTS.get(target.scheme)
     if make is None:
         raise ConfigError(f"sink-uri has the scheme {target.scheme}; a bucket's is one of {', '.join(_CLIENTS)}")
+    given = [name for name, _ in (*target.options, *target.secrets)]
+    for name in given:
+        if name not in _HONOURED and target.option(name) != "false":
+            instead = _INSTEAD.get(name, "set it as the bucket's default")
+            raise ConfigError(f"sink-uri has the parameter {name}, which this sink cannot hand on; {instead}")
     endpoint = target.option("endpoint")
     root = f"{target.bucket}/{target.prefix.strip('/')}".rstrip("/")
     place = f"bucket {target.scheme}://{root}" + (f" at {endpoint}" if endpoint else "")
@@ -46,11 +58,11 @@ def _s3(target: ObjectStore) -> pafs.FileSystem:
     if not region:
         region = _DEFAULT_REGION if endpoint else pafs.resolve_s3_region(target.bucket)
     return pafs.S3FileSystem(
-        access_key=target.secret("access-key").reveal() or target.option("access-key") or None,
+        access_key=target.secret("access-key").reveal() or None,
         secret_key=target.secret("secret-access-key").reveal() or None,
         session_token=target.secret("session-token").reveal() or None,
         role_arn=target.option("role-arn") or None,
-        external_id=(target.secret("external-id").reveal() or target.option("external-id")) or None,
+        external_id=target.option("external-id") or None,
         region=region,
         scheme=split.scheme,
         endpoint_override=split.netloc or None,
@@ -74,7 +86,7 @@ def _azure(target: ObjectStore) -> pafs.FileSystem:
     endpoint = target.option("endpoint")
     split = urlsplit(endpoint if "://" in endpoint else f"https://{endpoint}")
     return pafs.AzureFileSystem(
-        account_name=target.option("account-name") or target.secret("account-name").reveal(),
+        account_name=target.option("account-name"),
         account_key=target.secret("account-key").reveal() or None,
         sas_token=target.secret("sas-token").reveal() or None,
         blob_storage_authority=split.netloc or None,

@@ -34,11 +34,8 @@ def check_staged(store: Store, folder: str, files: Sequence[StagedFile]) -> None
 
 
 def carry_out(naming: Naming, store: Store, unfenced: Unfenced) -> None:
-    if naming.schemas:
-        store.replace((path, content.encode()) for path, content in naming.schemas)
-        store.settle()
+    store.replace((path, content.encode()) for path, content in naming.schemas)
     store.each(lambda folder: _publish(folder, store), naming.folders)
-    store.settle()
     reach("before-index")
     unfenced.write(folder.index for folder in naming.folders)
     store.settle()

@@ -84,7 +84,6 @@ class Driver:
         self._unfenced.look_again()
         reach("before-metadata")
         self._unfenced.advance(to_ts)
-        self._store.settle()
         self._cleanup.tick(self._unfenced.advanced)
 
     def abort(self, cut: Cut) -> None:

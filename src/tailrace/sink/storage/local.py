@@ -1,8 +1,8 @@
 """A folder as a store: hard links, renames and few flushes.
 
 `publish` links, so that it never overwrites; `replace` renames a temporary file of `.tailrace/tmp`. Flushes are
-collected: `settle` flushes the folders that were touched, or the whole filesystem at once where they are many (a
-thousand single flushes cost more than the rest of a commit).
+collected: `settle` flushes the folders that were touched, or the whole filesystem at once where they are more than
+a few (a thousand single flushes cost more than the rest of a commit).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tailrace.sink.storage.paths import OWN
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _NEVER = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.EXDEV}
-_SINGLE_FLUSHES = 32
+_SINGLE_FLUSHES = 4
 _TMP = f"{OWN}/tmp"
 
 

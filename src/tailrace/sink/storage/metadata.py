@@ -45,7 +45,7 @@ class Unfenced:
             self._advanced = ts
 
     def write(self, files: Iterable[tuple[str, bytes]]) -> None:
-        """Index files of a commit. Durable with the store's next `settle`."""
+        """Index files, or `metadata`. Durable with the store's next `settle`: an old one is only out of date."""
         listed = list(files)
         if self._watching():
             self._wrote.update(listed)

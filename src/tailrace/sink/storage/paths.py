@@ -94,13 +94,20 @@ def index_path(folder: str) -> str:
 
 
 def table_folder(schema: str, table: str) -> str:
-    """`<schema>/<table>`, or `<schema>` for an empty table; raises SinkRefused for a name that is no path element."""
-    full = f"{schema}.{table}" if table else schema
-    for name in (schema, table) if table else (schema,):
-        if name in ("", ".", "..") or "/" in name or "\0" in name:
-            raise SinkRefused(
-                f"the name {name!r} cannot be a folder; it must not be empty, '.', '..' or hold '/' or NUL", table=full
-            )
+    """`<schema>/<table>`; raises SinkRefused for a name that is no path element."""
+    return f"{database_folder(schema)}/{_element(table, f'{schema}.{table}')}"
+
+
+def database_folder(schema: str) -> str:
     if schema in (OWN, METADATA):
-        raise SinkRefused(f"a schema named {schema!r} would lie where this sink keeps its own files", table=full)
-    return f"{schema}/{table}" if table else schema
+        raise SinkRefused(f"a schema named {schema!r} would lie where this sink keeps its own files", table=schema)
+    return _element(schema, schema)
+
+
+def _element(name: str, full_name: str) -> str:
+    if name in ("", ".", "..") or "/" in name or "\0" in name:
+        raise SinkRefused(
+            f"the name {name!r} cannot be a folder; it must not be empty, '.' or '..', nor hold '/' or NUL",
+            table=full_name,
+        )
+    return name

@@ -16,7 +16,7 @@ from tailrace.change.schema import TableSchema
 from tailrace.change.schema_file import database_file, table_file
 from tailrace.change.tso import Ts
 from tailrace.sink.storage.filesystem import Store
-from tailrace.sink.storage.paths import table_folder
+from tailrace.sink.storage.paths import database_folder, table_folder
 from tailrace.sink.storage.settings import Settings
 from tailrace.sink.storage.staging import StagedFile
 
@@ -45,17 +45,22 @@ class SchemaFiles:
     def needed(self, files: Sequence[StagedFile]) -> Needed:
         """For the staged files of a cut; what is missing counts as there only after `settled`."""
         wanted = {(file.schema, file.table, file.version): file.table_id for file in files}
-        missing: dict[str, str] = {}
-        new = [key for key in wanted if key not in self._known]
-        names = self._store.each(lambda key: self._store.names(f"{table_folder(key[0], key[1])}/meta"), new)
+        new = sorted(key for key in wanted if key not in self._known)
+        folders = sorted({table_folder(schema, table) for schema, table, _ in new})
+        names = self._store.each(lambda folder: self._store.names(f"{folder}/meta"), folders)
+        listed = dict(zip(folders, names, strict=True))
         versions = {key: self._known[key] for key in wanted if key in self._known}
-        for key, listed in zip(new, names, strict=True):
-            text, checksum = self._of_table(self._table_schema(wanted[key], key[2]), None)
-            found = effective_version(listed, key[2], checksum)
+        missing: list[tuple[str, str]] = []
+        for schema, table, version in new:
+            text, checksum = self._of_table(self._table_schema(wanted[schema, table, version], version), None)
+            beside = listed[table_folder(schema, table)]
+            found = effective_version(beside, version, checksum)
             if found is None:
-                missing[schema_path(key[0], key[1], key[2], checksum)] = text
-            versions[key] = key[2] if found is None else found
-        return Needed(versions, tuple(missing.items()))
+                path = schema_path(schema, table, version, checksum)
+                missing.append((path, text))
+                beside.append(path.rpartition("/")[2])
+            versions[schema, table, version] = version if found is None else found
+        return Needed(versions, tuple(missing))
 
     def settled(self, needed: Needed) -> None:
         self._known.update(needed.versions)
@@ -83,7 +88,9 @@ class SchemaFiles:
 
 
 def schema_path(schema: str, table: str, version: Ts, checksum: int) -> str:
-    return f"{table_folder(schema, table)}/meta/schema_{version}_{checksum:010d}.json"
+    """An empty table is the database itself."""
+    folder = table_folder(schema, table) if table else database_folder(schema)
+    return f"{folder}/meta/schema_{version}_{checksum:010d}.json"
 
 
 def effective_version(names: Sequence[str], version: Ts, checksum: int) -> Ts | None:

@@ -20,7 +20,7 @@ from tailrace.sink.base import Capabilities, Problem, Seat, SinkSpec
 from tailrace.sink.storage.driver import Driver
 from tailrace.sink.storage.opening import open_store
 from tailrace.sink.storage.owner import foreign_owner
-from tailrace.sink.storage.settings import Settings, load_settings
+from tailrace.sink.storage.settings import load_settings
 from tailrace.sink.storage.writer import StorageWriter
 
 _PIECE_BYTES = 64 << 20
@@ -29,9 +29,9 @@ _PIECE_BYTES = 64 << 20
 class StorageSink:
     """`file://`, `nfs://`, `s3://`, `gcs://`, `gs://`, `azblob://`, `azure://`."""
 
-    def __init__(self, spec: SinkSpec, settings: Settings | None = None) -> None:
+    def __init__(self, spec: SinkSpec) -> None:
         self._spec = spec
-        self._settings = settings or load_settings(spec)
+        self._settings = load_settings(spec)
         self._store = open_store(self._settings.target)
         self._driver: Driver | None = None
 

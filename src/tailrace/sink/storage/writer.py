@@ -24,7 +24,7 @@ from tailrace.observe.failpoints import reach
 from tailrace.progress.cut import Piece
 from tailrace.sink.base import Written
 from tailrace.sink.storage.filesystem import StagedOutput, Store
-from tailrace.sink.storage.paths import Layout
+from tailrace.sink.storage.paths import Layout, table_folder
 from tailrace.sink.storage.staging import StagedFile, staged_path, to_payload
 
 
@@ -119,6 +119,7 @@ class StorageWriter:
             if inside and file.takes(batch.table, ts):
                 return file
             self._finish()
+        table_folder(batch.table.schema, batch.table.name)  # a name that cannot stand in a path is refused here
         path = staged_path(self._piece, self._attempt, self._opened)
         self._open = file = _OpenFile(
             output=self._store.create(path),

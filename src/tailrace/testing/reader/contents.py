@@ -114,7 +114,8 @@ def _column(column: Column, old: pa.ChunkedArray | None, rows: int, table: Table
             return old.cast(wanted)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as wrong:
             raise DecodeError(
-                f"column {column.name} became {wanted}, which its old values do not fit ({wrong})", table=table.full_name
+                f"column {column.name} became {wanted}, which its old values do not fit ({wrong})",
+                table=table.full_name,
             ) from wrong
     if not rows:
         return pa.chunked_array([pa.array([], wanted)])

@@ -43,7 +43,7 @@ class FolderForm:
     """How a folder was written. `ddl_at_checkpoint`: a DDL of exactly the checkpoint's ts is complete (TiCDC itself
     does not promise it). Hints are by `schema.table`."""
 
-    csv: CsvOptions = CsvOptions(include_commit_ts=True)
+    csv: CsvOptions = field(default_factory=lambda: CsvOptions(include_commit_ts=True))
     dated: bool = True
     ddl_at_checkpoint: bool = True
     hints: Mapping[str, TableHint] = field(default_factory=dict)
@@ -113,6 +113,10 @@ class _Reading:
 
     def _step(self, path: SchemaPath) -> Iterator[Step]:
         said = schema_file.parse(self._found.text(path.path).to_pybytes(), path.path)
+        if said.version != path.version:
+            raise DecodeError(
+                f"the schema file is of version {said.version}, its name says {path.version}", position=path.path
+            )
         said.check(path.checksum, path.path)
         name = (path.schema, path.table)
         table = self._readable(said.table(*name)) if path.table else None
@@ -132,7 +136,9 @@ class _Reading:
     def _rows(self, name: Name, version: Ts, files: list[DataFile]) -> None:
         step = self._shapes.get((name, version))
         if step is None or step.table is None:
-            raise DecodeError(f"there is no schema file of version {version}", table=".".join(name), position=files[0].path)
+            raise DecodeError(
+                f"there is no schema file of version {version}", table=".".join(name), position=files[0].path
+            )
         decoder = CsvDecoder(self._form.csv, commit_ts=version)
         batches = [batch for file in files for batch in self._batches(name, step.table, file, decoder)]
         if batches:

@@ -18,9 +18,7 @@ from tailrace.testing.reader.contents import State
 Name = tuple[str, str]
 
 _PART = r"(?:`(?:[^`]|``)+`|[^\s`.,;()]+)"
-_RENAME = re.compile(
-    rf"\s*(?:RENAME|ALTER)\s+TABLE\s+(?:({_PART})\s*\.\s*)?({_PART})\s+(?:TO|RENAME)\b", re.IGNORECASE
-)
+_RENAME = re.compile(rf"\s*(?:RENAME|ALTER)\s+TABLE\s+(?:({_PART})\s*\.\s*)?({_PART})\s+(?:TO|RENAME)\b", re.IGNORECASE)
 # What takes rows away by partition: a schema file does not say which rows those are.
 _BY_PARTITION = {DdlType.DROP_PARTITION, DdlType.TRUNCATE_PARTITION, DdlType.EXCHANGE_PARTITION}
 _EMPTIED = {DdlType.CREATE_TABLE, DdlType.TRUNCATE_TABLE}

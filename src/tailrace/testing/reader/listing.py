@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby
 
 import pyarrow as pa
 import pyarrow.fs
@@ -76,11 +76,11 @@ def listing(store: pyarrow.fs.FileSystem, base: str, dated: bool) -> Listing:
 def gaps(files: tuple[DataFile, ...]) -> list[str]:
     """Folders whose files are not numbered from 1 without a gap, or hold a file of nothing: no writer of ours does."""
     wrong = [f"{file.path}: is empty" for file in files if not file.size]
-    for before, file in pairwise((None, *files)):
-        same = before is not None and before.path.rpartition("/")[0] == file.path.rpartition("/")[0]
-        expected = before.number + 1 if same and before is not None else 1
-        if file.number != expected:
-            wrong.append(f"{file.path}: number {expected} is missing")
+    for _, folder in groupby(files, lambda file: file.path.rpartition("/")[0]):
+        for expected, file in enumerate(folder, 1):
+            if file.number != expected:
+                wrong.append(f"{file.path}: number {expected} is missing")
+                break
     return wrong
 
 
@@ -92,7 +92,9 @@ def _checkpoint(store: pyarrow.fs.FileSystem, path: str, sizes: dict[str, int]) 
     try:
         return int(json.loads(text)["checkpoint-ts"])
     except (ValueError, KeyError, TypeError) as wrong:
-        raise DecodeError(f'metadata holds {text[:80]!r}; it should be {{"checkpoint-ts":...}}', position=path) from wrong
+        raise DecodeError(
+            f'metadata holds {text[:80]!r}; it should be {{"checkpoint-ts":...}}', position=path
+        ) from wrong
 
 
 def _data(path: str, names: tuple[str, ...], size: int, dated: bool) -> Iterator[DataFile]:
@@ -103,7 +105,9 @@ def _data(path: str, names: tuple[str, ...], size: int, dated: bool) -> Iterator
     date = rest.pop() if dated and rest else ""
     partition = rest.pop() if rest else "0"
     if rest or not version.isdigit() or not partition.isdigit() or bool(date) != dated:
-        raise DecodeError("a data file in a folder that is not <schema>/<table>/<version>[/<partition>][/<date>]", position=path)
+        raise DecodeError(
+            "a data file in a folder that is not <schema>/<table>/<version>[/<partition>][/<date>]", position=path
+        )
     yield DataFile(int(version), schema, table, int(partition), date, int(named[1]), path, size)
 
 

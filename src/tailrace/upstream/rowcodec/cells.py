@@ -2,11 +2,13 @@
 
 `Cells` says where the encoded values of a column lie (dense: NULLs are left out), `Packed` holds the encoded values of
 a column one after the other. Every kernel works on all cells at once. A kernel that meets a cell that cannot be raises
-`BadCell` with the cell's number, never a wrong value; the column's caller turns that into an error with a row and a name.
+`BadCell` with the cell's number, never a wrong value; its caller turns that into an error with a row and a name.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,11 +70,20 @@ class Packed:
         return Cells(np.concatenate([np.zeros(8, np.uint8), self.data]), ends - self.sizes, ends)
 
 
-def check(good: Flags, reason: object) -> None:
-    """Raise BadCell for the first cell that is not good; `reason` gives the words for its number."""
+def check(good: Flags, reason: Callable[[int], str] | str) -> None:
+    """Raise BadCell for the first cell that is not good (all of its row in a matrix); `reason` may ask its number."""
     if not good.all():
-        index = int(np.argmin(good))
-        raise BadCell(index, reason(index) if callable(reason) else str(reason))
+        index = int(np.argmin(good if good.ndim == 1 else good.all(axis=1)))
+        raise BadCell(index, reason if isinstance(reason, str) else reason(index))
+
+
+@contextmanager
+def numbered(rows: NDArray[np.intp]) -> Iterator[None]:
+    """Give a BadCell of selected cells the number that it has among all."""
+    try:
+        yield
+    except BadCell as bad:
+        raise BadCell(int(rows[bad.index]), bad.reason) from bad
 
 
 def gather(data: Bytes, starts: Ints, width: int) -> Bytes:
@@ -87,6 +98,13 @@ def uniform(matrix: Bytes) -> Packed:
     """Packed cells of one width."""
     rows, width = matrix.shape
     return Packed(np.ascontiguousarray(matrix).reshape(-1), np.full(rows, width, np.int64))
+
+
+def tails(matrix: Bytes, first: Ints) -> Cells:
+    """The ends of a matrix's rows, from a place of their own on. A first row of 8 bytes keeps their starts above 8."""
+    rows, width = matrix.shape
+    ends = 8 + width * np.arange(1, rows + 1)
+    return Cells(np.concatenate([np.zeros(8, np.uint8), matrix.reshape(-1)]), ends - width + first, ends)
 
 
 def squeeze(matrix: Bytes, keep: Flags) -> Packed:

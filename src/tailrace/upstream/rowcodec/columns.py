@@ -48,7 +48,7 @@ def unpack(kind: ColumnType, cells: Cells, zone: Zone) -> pa.Array:
     if kind.name in ("float", "double"):
         return from_floats(kind, numbers.unpack_floats(cells))
     if kind.name == "decimal":
-        return _text(decimals.unpack(cells, *decimals.shape_of(kind)))
+        return strings(kind, decimals.unpack(cells, *decimals.shape_of(kind)), known=True)
     if kind.name in ("date", "datetime", "timestamp"):
         return from_packed_times(kind, numbers.unpack_unsigned(cells), zone)
     if kind.name == "time":
@@ -91,18 +91,23 @@ def from_packed_times(kind: ColumnType, packed: NDArray[np.uint64], zone: Zone) 
 
 
 def from_nanoseconds(kind: ColumnType, nanos: NDArray[np.int64]) -> pa.Array:
-    return _text(times.format_times(nanos, kind.fraction))
+    return strings(kind, times.format_times(nanos, kind.fraction), known=True)
 
 
-def strings(kind: ColumnType, cells: Cells) -> pa.Array:
-    """Cells as they are. Arrow takes every other piece of the buffer, which costs one copy and no index a byte."""
+def strings(kind: ColumnType, cells: Cells, *, known: bool = False) -> pa.Array:
+    """Cells as they are, `known` to be text. Arrow takes every other piece of the buffer: one copy, no index a byte."""
+    if not len(cells):
+        return pa.array([], pa.binary() if kind.is_binary else pa.string())
     pieces = np.empty(2 * len(cells), np.int64)
     pieces[0::2], pieces[1::2] = cells.starts, cells.ends
-    raw = pa.large_binary() if len(pieces) and pieces[-1] > np.iinfo(np.int32).max else pa.binary()
-    placed = pa.py_buffer(pieces if raw == pa.large_binary() else pieces.astype(np.int32))
-    whole = pa.Array.from_buffers(raw, max(len(pieces) - 1, 0), [None, placed, pa.py_buffer(cells.data)], 0)
-    taken = whole.take(pa.array(np.arange(0, len(pieces), 2)))
-    return taken.cast(pa.binary()) if kind.is_binary else _utf8(taken)
+    wide = pieces[-1] > np.iinfo(np.int32).max
+    placed = pa.py_buffer(pieces if wide else pieces.astype(np.int32))
+    raw = pa.large_binary() if wide else pa.binary()
+    whole = pa.Array.from_buffers(raw, len(pieces) - 1, [None, placed, pa.py_buffer(cells.data)], 0)
+    taken = whole.take(pa.array(np.arange(0, len(pieces), 2, dtype=np.int32))).cast(pa.binary())
+    if kind.is_binary:
+        return taken
+    return taken.view(pa.string()) if known or _is_utf8(taken) else _utf8(taken)
 
 
 def spread(values: pa.Array, valid: NDArray[np.bool_]) -> pa.Array:
@@ -128,6 +133,20 @@ def _check_members(kind: ColumnType, plain: NDArray[Any]) -> None:
     bits = len(kind.elems) if kind.name == "set" else max(kind.length, 0) if kind.name == "bit" else 0
     if 0 < bits < 64:
         check(plain < np.uint64(1 << bits), lambda i: f"{plain[i]} needs more than the {bits} bits of its {kind.name}")
+
+
+def _is_utf8(values: pa.Array) -> bool:
+    """Whether all values are UTF-8: as one text, and none of them begins inside of a character."""
+    data, offsets = bytes_of(values)
+    ends = pa.py_buffer(offsets[[0, -1]])
+    firsts = data[offsets[:-1][np.diff(offsets) > 0]]
+    if ((firsts & 0xC0) == 0x80).any():
+        return False
+    try:
+        pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(data)], 0).cast(pa.large_string())
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _utf8(raw: pa.Array) -> pa.Array:

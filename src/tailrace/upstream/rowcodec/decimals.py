@@ -11,7 +11,7 @@ import numpy as np
 
 from tailrace.change.types import ColumnType
 from tailrace.upstream.rowcodec import digits
-from tailrace.upstream.rowcodec.cells import BadCell, Bytes, Cells, Flags, Ints, Packed, check, gather, squeeze, uniform
+from tailrace.upstream.rowcodec.cells import Bytes, Cells, Flags, Ints, Packed, check, gather, numbered, tails, uniform
 
 _WORD = 9
 _BYTES = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
@@ -36,25 +36,34 @@ def pack(data: Bytes, offsets: Ints, precision: int, scale: int) -> Packed:
         word = digits.number(numbers, start, count).astype(">u4").view(np.uint8).reshape(-1, 4)
         matrix[:, place : place + width] = word[:, 4 - width :]
         place += width
-    matrix[minus, 2:] ^= 0xFF
+    matrix[:, 2:] ^= np.where(minus, np.uint8(0xFF), np.uint8(0))[:, None]
     matrix[:, 2] ^= 0x80
     return uniform(matrix)
 
 
-def unpack(cells: Cells, precision: int, scale: int) -> Packed:
+def unpack(cells: Cells, precision: int, scale: int) -> Cells:
     """The texts of cells. A cell may be of a smaller shape than its column, as rows older than an ALTER are."""
     check(cells.sizes >= 3, lambda i: f"a decimal of {cells.sizes[i]} bytes")
     shapes = gather(cells.data, cells.starts, 2).view("<u2").ravel()
     whole = max(precision - scale, 1)
-    number = np.full((len(cells), whole + scale), digits.ZERO, np.uint8)
+    text = np.full((len(cells), 1 + whole + (scale + 1 if scale else 0)), digits.ZERO, np.uint8)
+    lead = np.zeros(len(cells), np.int64)
     minus = np.zeros(len(cells), np.bool_)
-    for shape in np.unique(shapes).tolist():
-        rows = np.flatnonzero(shapes == shape)
-        try:
-            minus[rows] = _unpack_shape(cells.select(rows), (shape & 0xFF, shape >> 8), number, rows, whole)
-        except BadCell as bad:
-            raise BadCell(int(rows[bad.index]), bad.reason) from None
-    return _text(number, minus, whole)
+    if scale:
+        text[:, 1 + whole] = ord(".")
+    distinct = np.unique(shapes[:: max(len(shapes) // 64, 1)])
+    if len(distinct) == 1 and (shapes == distinct[0]).all():
+        lead, minus = _unpack_shape(cells, (int(distinct[0]) & 0xFF, int(distinct[0]) >> 8), text, whole)
+    else:
+        for shape in np.unique(shapes).tolist():
+            rows = np.flatnonzero(shapes == shape)
+            part = text[rows]
+            with numbered(rows):
+                lead[rows], minus[rows] = _unpack_shape(cells.select(rows), (shape & 0xFF, shape >> 8), part, whole)
+            text[rows] = part
+    first = 1 + whole - np.maximum(lead, 1) - minus
+    text[np.flatnonzero(minus), first[minus]] = ord("-")
+    return tails(text, first)
 
 
 def size_of(precision: int, scale: int) -> int:
@@ -83,58 +92,53 @@ def _parse(data: Bytes, offsets: Ints, whole: int, scale: int) -> tuple[Bytes, F
     """Digits of texts as a matrix without point and sign, and which are below zero."""
     tail = scale + 1 if scale else 0
     width = 1 + max(whole, 1) + tail
-    text, inside = digits.right_aligned(data, offsets, width, "a decimal")
-    first = np.argmax(inside, axis=1)
-    minus = text[np.arange(len(text)), first] == ord("-")
-    text[np.flatnonzero(minus), first[minus]] = digits.ZERO
-    point = width - tail
-    number = (
-        text[:, point - whole :] if not scale else np.hstack([text[:, point - whole : point], text[:, point + 1 :]])
-    )
-    good = digits.are_digits(text[:, :point]) & digits.are_digits(number)
-    good &= (text[:, : point - whole] == digits.ZERO).all(axis=1) & (first + minus < point)
+    text, first = digits.right_aligned(data, offsets, width, "a decimal")
+    rows, point = np.arange(len(text)), width - tail
+    minus = text[rows, first] == ord("-")
+    text[rows[minus], first[minus]] = digits.ZERO
+    good = digits.are_digits(text)
+    good[:, : point - whole] &= text[:, : point - whole] == digits.ZERO
+    good[:, 0] &= first + minus < point
+    number = text[:, point - whole :]
     if scale:
-        good &= text[:, point] == ord(".")
-    check(good, lambda i: f"{bytes(text[i][inside[i]])!r} is not a DECIMAL({whole + scale}, {scale})")
-    check(~minus | (number != digits.ZERO).any(axis=1), "a decimal of minus zero")
-    return number, minus
+        good[:, point] = text[:, point] == ord(".")
+        number = np.hstack([number[:, :whole], number[:, whole + 1 :]])
+    check(good, lambda i: f"{bytes(data[offsets[i] : offsets[i + 1]])!r} is not a DECIMAL({whole + scale}, {scale})")
+    if minus.any():
+        check(~minus | (number != digits.ZERO).any(axis=1), "a decimal of minus zero")
+    return np.ascontiguousarray(number), minus
 
 
-def _unpack_shape(cells: Cells, shape: tuple[int, int], number: Bytes, rows: Ints, whole: int) -> Flags:
-    """Write the digits of cells of one shape into rows of `number`; which are below zero."""
+def _unpack_shape(cells: Cells, shape: tuple[int, int], text: Bytes, whole: int) -> tuple[Ints, Flags]:
+    """Write the digits of cells of one shape into `text`; how many digits stand before the point, and the signs."""
     precision, scale = shape
-    good = 0 < precision <= MAX_PRECISION and scale <= min(MAX_SCALE, precision)
-    check(np.full(len(cells), good), f"a decimal of the shape {shape}")
+    own = precision - scale
+    good = 0 < precision <= MAX_PRECISION and scale <= min(MAX_SCALE, precision, max(text.shape[1] - whole - 2, 0))
+    check(np.full(len(cells), good), f"a decimal of the shape {shape}, not of its column's")
     matrix = cells.matrix(size_of(precision, scale), f"a decimal{shape}")[:, 2:]
     matrix[:, 0] ^= 0x80
     minus = matrix[:, 0] >= 0x80
-    matrix[minus] ^= 0xFF
-    found = np.empty((len(matrix), precision), np.uint8)
+    matrix ^= np.where(minus, np.uint8(0xFF), np.uint8(0))[:, None]
+    lead, some = np.zeros(len(cells), np.int64), np.zeros(len(cells), np.bool_)
     place = 0
-    for count, first in _words(precision - scale, scale):
+    for count, first in _words(own, scale):
         width = _BYTES[count]
-        padded = np.zeros((len(matrix), 4), np.uint8)
-        padded[:, 4 - width :] = matrix[:, place : place + width]
-        word = padded.view(">u4").ravel().astype(np.int64)
-        check(word < 10**count, f"a decimal with a word of more than {count} digits")
-        digits.write(found, first, count, word)
+        word = matrix[:, place].astype(np.int64)
+        for at in range(place + 1, place + width):
+            word = word << 8 | matrix[:, at]
         place += width
-    skip = max(precision - scale - whole, 0)
-    fits = (found[:, :skip] == digits.ZERO).all(axis=1) & (scale <= number.shape[1] - whole)
-    check(fits, f"a decimal{shape} with more digits than its column")
-    start = whole - (precision - scale) + skip
-    number[rows, start : start + precision - skip] = found[:, skip:]
-    return minus
-
-
-def _text(number: Bytes, minus: Flags, whole: int) -> Packed:
-    """Texts of digits: without leading zeros, but with one digit before the point."""
-    check(~minus | (number != digits.ZERO).any(axis=1), "a decimal of minus zero")
-    rows, total = number.shape
-    sign = np.full((rows, 1), ord("-"), np.uint8)
-    point = np.full((rows, 1 if total > whole else 0), ord("."), np.uint8)
-    text = np.hstack([sign, number[:, :whole], point, number[:, whole:]])
-    keep = np.ones(text.shape, np.bool_)
-    keep[:, 0] = minus
-    keep[:, 1:whole] = np.logical_or.accumulate(number[:, : whole - 1] != digits.ZERO, axis=1)
-    return squeeze(text, keep)
+        check(word < 10**count, f"a decimal with a word of more than {count} digits")
+        some |= word > 0
+        start = 1 + whole - own + first
+        if first >= own:
+            digits.write(text, start + 1, count, word)
+            continue
+        over = max(1 - start, 0)
+        if over:
+            check(word < 10 ** max(count - over, 0), f"a decimal{shape} with more digits than its column")
+        if count > over:
+            digits.write(text, start + over, count - over, word)
+        lead = np.where(lead > 0, lead, np.where(word > 0, own - first - count + digits.lengths(word, count), 0))
+    if minus.any():
+        check(~minus | some, "a decimal of minus zero")
+    return lead, minus

@@ -57,5 +57,5 @@ def _some_heads(ids: Ints, present: Flags, nulls: Flags, ends: Ints, large: bool
 
 
 def _as_bytes(values: NDArray[np.int64], kind: str) -> NDArray[np.uint8]:
-    narrow = np.ascontiguousarray(values).astype(kind)
-    return narrow.view(np.uint8).reshape(len(values), -1) if narrow.size else np.zeros((len(values), 0), np.uint8)
+    rows, columns = values.shape
+    return np.ascontiguousarray(values).astype(kind).view(np.uint8).reshape(rows, columns * np.dtype(kind).itemsize)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tailrace.change.schema import Column, TableSchema
 from tailrace.errors import DecodeError, SchemaMismatch
 from tailrace.upstream.rowcodec import commonhandles
-from tailrace.upstream.rowcodec.cells import BadCell, Bytes, Cells, Ints, arrow_bytes, bytes_of, check, gather
+from tailrace.upstream.rowcodec.cells import BadCell, Cells, arrow_bytes, bytes_of, check, gather
 from tailrace.upstream.rowcodec.numbers import SIGN, big_endian
 from tailrace.upstream.rowcodec.zones import zone_of
 

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tailrace.upstream.rowcodec.cells import Bytes, Cells, Ints, Packed, check, squeeze, uniform
+from tailrace.upstream.rowcodec.cells import Bytes, Cells, Ints, Packed, check, uniform
 
 SIGN = np.uint64(1 << 63)
-_PLACES = np.arange(8)
+_KEPT = np.arange(8) < np.arange(9)[:, None]
 
 
 def pack_signed(values: NDArray[np.int64]) -> Packed:
@@ -74,24 +74,26 @@ def _minimal(bits: NDArray[np.uint64], widths: Ints) -> Packed:
     matrix = bits.astype("<u8").view(np.uint8).reshape(-1, 8)
     if len(widths) and (widths == widths[0]).all():
         return uniform(matrix[:, : widths[0]])
-    return squeeze(matrix, _PLACES < widths[:, None])
+    return Packed(matrix[_KEPT[widths]], widths)
 
 
 def _unsigned_widths(values: NDArray[np.uint64]) -> Ints:
     widths = np.ones(len(values), np.int64)
-    widths += (values > 0xFF).astype(np.int64)
-    widths += 2 * (values > 0xFFFF).astype(np.int64)
-    widths += 4 * (values > 0xFFFFFFFF).astype(np.int64)
+    for power, more in ((8, 1), (16, 2), (32, 4)):
+        wide = values >= np.uint64(1 << power)
+        if not wide.any():
+            break
+        widths += wide * np.int64(more)
     return widths
 
 
 def _signed_widths(values: NDArray[np.int64]) -> Ints:
-    size = np.where(values < 0, ~values, values).view(np.uint64)
-    return _unsigned_widths(size << np.uint64(1))
+    """An integer fits a signed width when twice its distance from 0 or -1 fits the unsigned one."""
+    return _unsigned_widths((values ^ (values >> 63)).view(np.uint64) << np.uint64(1))
 
 
 def _spare_bits(cells: Cells) -> NDArray[np.uint64]:
     sizes = cells.sizes
-    good = (sizes == 1) | (sizes == 2) | (sizes == 4) | (sizes == 8)
+    good = (sizes > 0) & (sizes <= 8) & (sizes & (sizes - 1) == 0)
     check(good, lambda i: f"an integer of {sizes[i]} bytes instead of 1, 2, 4 or 8")
-    return (64 - 8 * sizes).astype(np.uint64)
+    return (64 - (sizes << 3)).view(np.uint64)

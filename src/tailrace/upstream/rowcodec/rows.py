@@ -10,16 +10,23 @@ A row that does not fit its table is an error that names table, column and row. 
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from tailrace.change.schema import Column, TableSchema
 from tailrace.errors import DecodeError, EncodeError, SchemaMismatch
 from tailrace.upstream.rowcodec import columns, commonhandles, frames, layout
-from tailrace.upstream.rowcodec.cells import BadCell, Cells, Flags, Packed, bytes_of
+from tailrace.upstream.rowcodec.cells import BadCell, Cells, Flags, Packed, bytes_of, check, numbered
 from tailrace.upstream.rowcodec.defaults import default_value
-from tailrace.upstream.rowcodec.keys import handle_column, integer_handles, key_cells
+from tailrace.upstream.rowcodec.keycolumns import KeyColumns
+from tailrace.upstream.rowcodec.keys import handle_column, key_cells
 from tailrace.upstream.rowcodec.zones import Zone, zone_of
+
+Refused = TypeVar("Refused", DecodeError, EncodeError, SchemaMismatch)
+_NOT_NULL = "NULL in a column that is NOT NULL"
 
 
 def encode_rows(table: TableSchema, image: pa.StructArray, *, zone: str = "UTC") -> pa.Array:
@@ -43,55 +50,40 @@ def encode_rows(table: TableSchema, image: pa.StructArray, *, zone: str = "UTC")
 
 
 def decode_rows(table: TableSchema, keys: pa.Array, values: pa.Array, *, zone: str = "UTC") -> pa.StructArray:
-    """The rows of record keys and their values, in the table's Arrow struct. `zone` is the zone of TIMESTAMP columns."""
+    """The rows of record keys and their values, in the table's Arrow struct; TIMESTAMP columns in `zone`."""
     if len(keys) != len(values):
         raise DecodeError(f"{len(keys)} keys and {len(values)} values", table=table.full_name)
-    handles = key_cells(table, keys)
     if values.null_count:
         raise DecodeError("a row without a value", table=table.full_name)
-    ordered = sorted(table.row_columns, key=lambda column: column.id)
+    in_key = KeyColumns(table, key_cells(table, keys), zone_of(zone))
+    data, offsets = bytes_of(values)
+    rows = Cells(data, offsets[:-1], offsets[1:])
     try:
-        found = layout.read(*bytes_of(values), np.array([column.id for column in ordered], np.int64))
+        blocks = list(layout.blocks(rows))
     except BadCell as bad:
         raise _refused(DecodeError, table, bad.index, bad.reason) from bad
+    parts = [_block(table, rows.select(block), block, in_key) for block in blocks]
+    empty = [pa.array([], column.type.arrow) for column in table.row_columns]
+    arrays = [pa.concat_arrays(chunks) for chunks in zip(*parts, strict=True)] if parts else empty
+    image = pa.StructArray.from_arrays(arrays, fields=list(table.arrow_struct))
+    order = np.concatenate(blocks) if blocks else np.arange(0)
+    return image if (order[1:] > order[:-1]).all() else image.take(pa.array(np.argsort(order)))
+
+
+def _block(table: TableSchema, rows: Cells, numbers: NDArray[np.intp], in_key: KeyColumns) -> list[pa.Array]:
+    """The columns of the rows of one block, whose numbers in the batch are `numbers`."""
+    ordered = sorted(table.row_columns, key=lambda column: column.id)
     slots = {column.id: k for k, column in enumerate(ordered)}
-    in_key = _KeyColumns(table, handles, zone_of(zone))
-    arrays = [_column(table, column, found, slots[column.id], in_key) for column in table.row_columns]
-    return pa.StructArray.from_arrays(arrays, fields=list(table.arrow_struct))
-
-
-class _KeyColumns:
-    """The columns that the rows' keys hold."""
-
-    def __init__(self, table: TableSchema, handles: Cells, zone: Zone) -> None:
-        self.table = table
-        self.zone = zone
-        self._handles = handles
-        self._integer = handle_column(table)
-        self._parts = self._split() if table.common_handle else {}
-        self._partial = {column.name for column, prefix in _keys_of(table) if prefix >= 0}
-
-    def column(self, column: Column, rows: Flags) -> pa.Array | None:
-        """A column's values of some rows; None where keys do not hold it."""
-        which = np.flatnonzero(rows)
-        if self._integer is not None and column.name == self._integer.name:
-            handles = integer_handles(self.table, self._handles.select(which))
-            return columns.from_integers(column.type, handles.view(np.uint64) if column.type.unsigned else handles)
-        if column.name in self._partial:
-            raise BadCell(0, "the value does not hold it, and the key only a prefix of it")
-        if column.name in self._parts:
-            return commonhandles.unpack(column.type, self._parts[column.name].select(which), self.zone)
-        return None
-
-    def _split(self) -> dict[str, Cells]:
-        try:
-            return commonhandles.split(self.table, self._handles)
-        except BadCell as bad:
-            raise _refused(DecodeError, self.table, bad.index, bad.reason) from bad
-
-
-def _keys_of(table: TableSchema) -> list[tuple[Column, int]]:
-    return commonhandles.key_columns(table) if table.common_handle else []
+    name = ""
+    arrays = []
+    try:
+        found = layout.read(rows, np.array([column.id for column in ordered], np.int64))
+        for column in table.row_columns:
+            name = column.name
+            arrays.append(_column(table, column, found, slots[column.id], numbers, in_key))
+    except BadCell as bad:
+        raise _refused(DecodeError, table, int(numbers[bad.index]), bad.reason, name) from bad
+    return arrays
 
 
 def _stored(table: TableSchema) -> list[Column]:
@@ -105,51 +97,43 @@ def _stored(table: TableSchema) -> list[Column]:
 def _pack(table: TableSchema, column: Column, values: pa.Array, valid: Flags, zone: Zone) -> Packed:
     rows = np.flatnonzero(valid)
     if len(rows) < len(values) and not column.nullable:
-        row = int(np.argmin(valid))
-        raise _refused(SchemaMismatch, table, row, "NULL in a column that is NOT NULL", column)
+        raise _refused(SchemaMismatch, table, int(np.argmin(valid)), _NOT_NULL, column.name)
     try:
         return columns.pack(column.type, values.drop_null() if len(rows) < len(values) else values, zone)
     except BadCell as bad:
-        raise _refused(EncodeError, table, int(rows[bad.index]), bad.reason, column) from bad
+        raise _refused(EncodeError, table, int(rows[bad.index]), bad.reason, column.name) from bad
 
 
-def _column(table: TableSchema, column: Column, found: layout.Layout, k: int, in_key: _KeyColumns) -> pa.Array:
-    state = found.state[:, k]
-    present = state == layout.PRESENT
-    rows = np.flatnonzero(present)
-    absent = state == layout.ABSENT
-    try:
-        dense = columns.unpack(column.type, found.cells(k, rows), in_key.zone)
-    except BadCell as bad:
-        raise _refused(DecodeError, table, int(rows[bad.index]), bad.reason, column) from bad
+def _column(
+    table: TableSchema, column: Column, found: layout.Layout, k: int, numbers: NDArray[np.intp], in_key: KeyColumns
+) -> pa.Array:
+    held, cells = found.cells(k)
+    with numbered(np.flatnonzero(held)):
+        dense = columns.unpack(column.type, cells, in_key.zone)
+    absent = found.absent(k)
     if not absent.any():
-        _check_nulls(table, column, ~present)
-        return columns.spread(dense, present)
-    try:
-        missing = in_key.column(column, absent)
-    except BadCell as bad:
-        raise _refused(DecodeError, table, int(np.flatnonzero(absent)[bad.index]), bad.reason, column) from bad
+        _check_nulls(column, held)
+        return columns.spread(dense, held)
+    with numbered(np.flatnonzero(absent)):
+        missing = in_key.column(column, numbers[absent])
     if missing is None:
-        missing = default_value(table, column, in_key.zone, int(absent.sum()))
-    order = np.empty(len(state), np.int64)
-    order[present] = np.arange(len(rows))
-    order[absent] = np.arange(len(rows), len(rows) + len(missing))
-    joined = pa.concat_arrays([dense, missing]).take(pa.array(order, mask=state == layout.NULL))
-    _check_nulls(table, column, joined.is_null().to_numpy(zero_copy_only=False))
+        missing = default_value(table, column, in_key.zone, int(np.count_nonzero(absent)))
+    if len(missing) == len(numbers):
+        joined = missing
+    else:
+        order = np.empty(len(held), np.int64)
+        order[held] = np.arange(len(dense))
+        order[absent] = np.arange(len(dense), len(dense) + len(missing))
+        joined = pa.concat_arrays([dense, missing]).take(pa.array(order, mask=~(held | absent)))
+    _check_nulls(column, joined.is_valid().to_numpy(zero_copy_only=False))
     return joined
 
 
-def _check_nulls(table: TableSchema, column: Column, null: Flags) -> None:
-    if not column.nullable and null.any():
-        raise _refused(DecodeError, table, int(np.argmax(null)), "NULL in a column that is NOT NULL", column)
+def _check_nulls(column: Column, valid: Flags) -> None:
+    if not column.nullable:
+        check(valid, _NOT_NULL)
 
 
-def _refused(
-    kind: type[DecodeError] | type[EncodeError] | type[SchemaMismatch],
-    table: TableSchema,
-    row: int,
-    reason: str,
-    column: Column | None = None,
-) -> DecodeError | EncodeError | SchemaMismatch:
-    place = f"row {row}" + (f", column {column.name}" if column else "")
+def _refused(kind: type[Refused], table: TableSchema, row: int, reason: str, column: str = "") -> Refused:
+    place = f"row {row}" + (f", column {column}" if column else "")
     return kind(f"{place}: {reason}", table=table.full_name, position=f"row {row}")

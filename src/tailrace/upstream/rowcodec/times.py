@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.upstream.rowcodec import digits
-from tailrace.upstream.rowcodec.cells import Bytes, Flags, Ints, Packed, check, gather, squeeze, uniform
+from tailrace.upstream.rowcodec.cells import Bytes, Cells, Flags, Ints, Packed, check, tails, uniform
 from tailrace.upstream.rowcodec.zones import Zone
 
 Packing = NDArray[np.uint64]
@@ -31,16 +31,14 @@ def parse_dates(data: Bytes, offsets: Ints, *, clock: bool, fraction: int) -> Pa
     width = 10 if not clock else 19 + (point + 1 if point else 0)
     text = _fixed(data, offsets, width)
     marks = _DASHES + (_CLOCK if clock else ()) + (((19, ord(".")),) if point else ())
-    good = np.ones(len(text), np.bool_)
+    good = digits.are_digits(text)
     for place, mark in marks:
-        good &= text[:, place] == mark
-    plain = np.delete(text, [place for place, _ in marks], axis=1)
-    good &= digits.are_digits(plain)
+        good[:, place] = text[:, place] == mark
     check(good, lambda i: f"{bytes(text[i])!r} is not written as its type is")
-    clocks = [digits.number(plain, place, 2) if clock else np.zeros(len(text), np.int64) for place in (8, 10, 12)]
-    micros = digits.number(plain, 14, point) * 10 ** (6 - point) if point else np.zeros(len(text), np.int64)
-    ymd = [digits.number(plain, 0, 4), digits.number(plain, 4, 2), digits.number(plain, 6, 2)]
-    return _pack(ymd, clocks, micros)
+    none = np.zeros(len(text), np.int64)
+    hms = [digits.number(text, place, 2) if clock else none for place in (11, 14, 17)]
+    micros = digits.number(text, 20, point) * 10 ** (6 - point) if point else none
+    return _pack([digits.number(text, place, count) for place, count in ((0, 4), (5, 2), (8, 2))], hms, micros)
 
 
 def format_dates(packed: Packing, *, clock: bool, fraction: int) -> Packed:
@@ -78,44 +76,41 @@ def from_utc(packed: Packing, zone: Zone) -> Packing:
 def parse_times(data: Bytes, offsets: Ints, fraction: int) -> Ints:
     """Nanoseconds of texts [-]hh[h]:mm:ss[.f]."""
     tail = fraction + 1 if fraction else 0
-    width = 10 + tail
-    text, inside = digits.right_aligned(data, offsets, width, "a TIME")
-    first = np.argmax(inside, axis=1)
-    minus = text[np.arange(len(text)), first] == ord("-")
-    text[np.flatnonzero(minus), first[minus]] = digits.ZERO
-    good = (first + minus <= 2) & (text[:, 4] == ord(":")) & (text[:, 7] == ord(":"))
-    good &= digits.are_digits(np.delete(text, [4, 7] + ([10] if tail else []), axis=1))
-    if tail:
-        good &= text[:, 10] == ord(".")
+    text, first = digits.right_aligned(data, offsets, 10 + tail, "a TIME")
+    rows = np.arange(len(text))
+    minus = text[rows, first] == ord("-")
+    text[rows[minus], first[minus]] = digits.ZERO
+    good = digits.are_digits(text)
+    for place, mark in ((4, ":"), (7, ":"), (10, "."))[: 3 if tail else 2]:
+        good[:, place] = text[:, place] == ord(mark)
+    good[:, 0] &= first + minus <= 2
     hour, minute, second = (digits.number(text, place, count) for place, count in ((0, 4), (5, 2), (8, 2)))
-    good &= (minute < 60) & (second < 60)
     nanos = ((hour * 60 + minute) * 60 + second) * _SECOND
     if tail:
         nanos += digits.number(text, 11, fraction) * 10 ** (9 - fraction)
-    check(good & (nanos <= MAX_TIME), lambda i: f"{bytes(text[i][inside[i]])!r} is not a TIME({fraction})")
+    good[:, 0] &= (minute < 60) & (second < 60) & (nanos <= MAX_TIME)
+    check(good, lambda i: f"{bytes(data[offsets[i] : offsets[i + 1]])!r} is not a TIME({fraction})")
     return np.where(minus, -nanos, nanos)
 
 
-def format_times(nanos: Ints, fraction: int) -> Packed:
+def format_times(nanos: Ints, fraction: int) -> Cells:
     """The texts of nanoseconds."""
     size = np.abs(nanos)
     good = (size <= MAX_TIME) & (nanos >= -MAX_TIME) & (size % 10 ** (9 - fraction) == 0)
     check(good, lambda i: f"{nanos[i]} ns is not a TIME({fraction})")
     text = np.empty((len(nanos), 10 + (fraction + 1 if fraction else 0)), np.uint8)
-    text[:, 0] = ord("-")
-    text[:, [4, 7]] = ord(":")
-    seconds, rest = np.divmod(size, _SECOND)
-    minutes, second = np.divmod(seconds, 60)
-    hour, minute = np.divmod(minutes, 60)
-    for place, count, value in ((1, 3, hour), (5, 2, minute), (8, 2, second)):
+    text[:, 4] = text[:, 7] = ord(":")
+    seconds = size // _SECOND
+    minutes = seconds // 60
+    hour = minutes // 60
+    for place, count, value in ((0, 4, hour), (5, 2, minutes - hour * 60), (8, 2, seconds - minutes * 60)):
         digits.write(text, place, count, value)
     if fraction:
         text[:, 10] = ord(".")
-        digits.write(text, 11, fraction, rest // 10 ** (9 - fraction))
-    keep = np.ones(text.shape, np.bool_)
-    keep[:, 0] = nanos < 0
-    keep[:, 1] = hour > 99
-    return squeeze(text, keep)
+        digits.write(text, 11, fraction, (size - seconds * _SECOND) // 10 ** (9 - fraction))
+    first = np.where(hour > 99, 1, 2) - (nanos < 0)
+    text[np.flatnonzero(nanos < 0), first[nanos < 0]] = ord("-")
+    return tails(text, first)
 
 
 def _moved(packed: Packing, move: Callable[[Ints], Ints]) -> Packing:

@@ -1,0 +1,101 @@
+"""`scripts/bench pipeline`: rows/s from the data servers to CSV files, of the log and of a snapshot, by stage.
+
+Everything is in the measured time: data servers, gRPC, Spark with its JVM, encoding, staging, naming, the ledger. The
+limit is `pyarrow.csv.write_csv` of the same table in memory, on one core, measured in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from bench.processes import ProcessPeaks
+from bench.report import Report, arguments, best_seconds
+from bench.rig import Rig, rig
+from bench.tables import batch, narrow_table, wide_table
+from tailrace.change.schema import TableSchema
+from tailrace.change.tso import Ts
+from tailrace.dataserver.client import StoreClient
+from tailrace.testing.cluster import start_store
+from tailrace.testing.images import random_image
+
+CHUNK_ROWS = 100_000
+LIMIT = "csv.write.narrow.rows_per_s"
+TABLES = {"narrow": narrow_table, "wide": wide_table}
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    args = arguments("pipeline", argv, _extend)
+    report = Report("pipeline")
+    report.limit(LIMIT, _write_csv_rate())
+    with tempfile.TemporaryDirectory(prefix="tailrace-bench-", dir=args.folder) as folder:
+        place = Path(folder)
+        with (
+            ProcessPeaks() as peaks,
+            start_store(place / "store", options=("--no-fsync",)) as store,
+            rig(place, store.uri) as server,
+        ):
+            _measure(report, server, store.client(), place, args.table, args.rows)
+        for kind, size in sorted(peaks.by_kind.items()):
+            report.add(f"pipeline.memory.{args.table}.{kind}_mb", size / 1e6)
+        report.add(f"pipeline.memory.{args.table}.total_mb", peaks.total / 1e6)
+    report.finish(args.json)
+
+
+def _extend(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--rows", type=int, default=2_000_000, help="rows of the table (default: 2,000,000)")
+    parser.add_argument("--table", choices=sorted(TABLES), default="narrow")
+    parser.add_argument("--folder", help="where to work; the system's temporary folder when left out")
+
+
+def _measure(report: Report, server: Rig, client: StoreClient, place: Path, name: str, rows: int) -> None:
+    client.create_schema("bench")
+    table = client.create_table(TABLES[name](), ranges=4, handles=(0, rows))
+    start = client.now()
+    begun = time.perf_counter()
+    load(client, table, rows)
+    report.add(f"pipeline.load.{name}.rows_per_s", rows / (time.perf_counter() - begun))
+    end = client.now()
+    for phase, begin in (("log", str(start)), ("snapshot", "snapshot")):
+        server.subscribe(phase, sink_uri(place / phase), ("bench.*",), begin, end if phase == "log" else 0)
+        spent = server.wait(phase, end if phase == "log" else 1)
+        tally = server.tally(phase)
+        assert tally.report.rows == rows, f"{phase} delivered {tally.report.rows} rows of {rows}"
+        report.add(f"pipeline.{phase}.{name}.rows_per_s", rows / spent, LIMIT)
+        report.add(f"pipeline.{phase}.{name}.mb_per_s", tally.report.bytes / spent / 1e6)
+        report.add(f"pipeline.{phase}.{name}.seconds", spent)
+        for stage, seconds in sorted(tally.seconds.items()):
+            report.add(f"pipeline.{phase}.{name}.{stage}_seconds", seconds)
+        server.cancel(phase)
+
+
+def sink_uri(folder: Path, flush: str = "2s") -> str:
+    return f"file://{folder}?protocol=csv&flush-interval={flush}"
+
+
+def load(client: StoreClient, table: TableSchema, rows: int) -> Ts:
+    """Fill a table, a transaction for each chunk; returns the last commit ts."""
+    random, last = np.random.default_rng(1), 0
+    image = random_image(table, CHUNK_ROWS, random, nulls=table.name == "wide")
+    for first in range(1, rows + 1, CHUNK_ROWS):
+        keys = pa.array(np.arange(first, first + CHUNK_ROWS, dtype=np.int64))
+        columns = [keys, *image.flatten()[1:]]
+        chunk = pa.StructArray.from_arrays(columns, fields=list(table.arrow_struct))
+        last = client.bulk_insert(table, chunk.slice(0, min(CHUNK_ROWS, rows + 1 - first)))
+    return last
+
+
+def _write_csv_rate() -> float:
+    data = pa.Table.from_struct_array(batch(narrow_table(), CHUNK_ROWS).after)
+    return CHUNK_ROWS / best_seconds(lambda: pyarrow.csv.write_csv(data, pa.BufferOutputStream()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""The rig of the benches that run everything: a server in this process, beside real data servers.
+
+The server is the one of `tailrace server`: the same service, ledger and conductor, with Spark in its default form.
+Only the way in is shorter: subscriptions are made by a call instead of over gRPC.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tailrace.change.tso import Ts
+from tailrace.errors import TailraceError
+from tailrace.pipeline.assignment import Listener
+from tailrace.pipeline.conductor import Conductor
+from tailrace.pipeline.job import SparkRunner
+from tailrace.pipeline.session import SessionOptions
+from tailrace.pipeline.tally import Tally
+from tailrace.progress.database import open_meta
+from tailrace.progress.ledger import Ledger
+from tailrace.server.requests import SubscribeRequest
+from tailrace.server.service import Service, ServiceOptions
+from tailrace.server.subscriptions import Subscriptions
+
+WAIT_SECONDS = 600.0
+
+
+class Rig:
+    def __init__(self, subscriptions: Subscriptions, conductor: Conductor, upstream: str) -> None:
+        self._subscriptions = subscriptions
+        self._conductor = conductor
+        self._upstream = upstream
+
+    def subscribe(self, name: str, sink: str, rules: tuple[str, ...], start: str = "snapshot", end: int = 0) -> None:
+        request = SubscribeRequest(
+            name, self._upstream, sink, rules=rules, start=start, end=str(end) if end else "", time_zone="UTC"
+        )
+        self._subscriptions.subscribe(request)
+
+    def tally(self, name: str) -> Tally:
+        return self._conductor.tally(name)
+
+    def wait(self, name: str, to_ts: Ts) -> float:
+        """Seconds until everything up to a ts is durable; raises what went wrong with the subscription."""
+        begun = time.perf_counter()
+        while True:
+            try:
+                if self._conductor.tally(name).report.to_ts >= to_ts:
+                    return time.perf_counter() - begun
+            except KeyError:
+                pass  # not claimed yet
+            error = self._subscriptions.status(name).subscription.error
+            if error is not None:
+                raise error
+            if time.perf_counter() - begun > WAIT_SECONDS:
+                raise TailraceError(f"{name} is not there after {WAIT_SECONDS:.0f} s: {self.tally(name).report}")
+            time.sleep(0.01)
+
+    def cancel(self, name: str) -> None:
+        self._subscriptions.cancel(name)
+
+
+@contextmanager
+def rig(folder: Path, upstream: str) -> Iterator[Rig]:
+    """A server with a new meta database in the folder; Spark is warm when the block begins."""
+    meta = open_meta(f"sqlite:///{folder}/meta.db")
+    runner = SparkRunner(SessionOptions())
+    runner.open()
+    made: list[Conductor] = []
+
+    def make(ledger: Ledger, listener: Listener) -> Conductor:
+        made.append(Conductor(runner, ledger, listener))
+        return made[0]
+
+    service = Service(meta, ServiceOptions(owner=f"bench:{os.getpid()}", poll_seconds=0.1), make)
+    subscriptions = Subscriptions(meta, 1, service.wake)
+    service.start()
+    try:
+        yield Rig(subscriptions, made[0], upstream)
+    finally:
+        service.stop()
+        meta.close()

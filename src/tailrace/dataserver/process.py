@@ -1,0 +1,156 @@
+"""A process of the store: a master, a data server, or both behind one address.
+
+Guarantees that a data server listens only after it has its data back and the master knows its address. When another
+process takes its place, the TSO refuses it, so it can resolve and commit nothing more.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from google.protobuf.descriptor import ServiceDescriptor
+
+from tailrace.change.ranges import Range
+from tailrace.change.tso import Ts
+from tailrace.dataserver import retention
+from tailrace.dataserver.catalog import Catalog
+from tailrace.dataserver.cdc_service import CdcService
+from tailrace.dataserver.master import Master
+from tailrace.dataserver.master_service import MasterService
+from tailrace.dataserver.node import Node
+from tailrace.dataserver.serving import Served
+from tailrace.dataserver.store_service import StoreService
+from tailrace.dataserver.timestamps import Timestamps
+from tailrace.dataserver.upkeep import Upkeep
+from tailrace.errors import NotFound, UpstreamAway
+from tailrace.proto import master_pb2, store_pb2
+from tailrace.upstream.dataserver.wire import CDC, MASTER, STORE, Wire
+
+Role = Literal["master", "data", "both"]
+REGISTER_S = 60.0
+_RANGE_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`master` is the master's address; empty where this process is the master."""
+
+    store: Path
+    listen: str
+    role: Role
+    master: str = ""
+    fsync: bool = True
+    history_bytes: int = retention.HISTORY_BYTES
+
+
+class StoreProcess:
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._wire = Wire()
+        self._incarnation = uuid.uuid4().hex
+        self._server_id = 0
+        self._master: Master | None = None
+        self._node: Node | None = None
+        services: list[tuple[ServiceDescriptor, object]] = []
+        if options.role in ("master", "both"):
+            catalog = Catalog(options.store / "master", options.fsync)
+            self._master = Master(catalog, self._make_range, self._drop_range)
+            services.append((MASTER, MasterService(self._master)))
+        if options.role in ("data", "both"):
+            self._node = Node(options.store / "data", Timestamps(self._take), options.fsync)
+            self._upkeep = Upkeep(self._node, self._ask_primary, options.history_bytes)
+            services += [(CDC, CdcService(self._node)), (STORE, StoreService(self._node))]
+        self._served = Served(options.listen, services)
+
+    @property
+    def address(self) -> str:
+        return self._served.address
+
+    def start(self) -> None:
+        """Returns when the process can be called."""
+        if self._node is not None:
+            self._register(self._node)
+        self._served.start()
+        if self._node is not None:
+            self._upkeep.start()
+
+    def stop(self, grace_s: float = 2.0) -> None:
+        self._served.stop(grace_s)
+        if self._node is not None:
+            self._upkeep.stop()
+            self._node.close()
+        if self._master is not None:
+            self._master.catalog.close()
+        self._wire.close()
+
+    def _register(self, node: Node) -> None:
+        request = master_pb2.RegisterServerRequest(
+            server_id=node.database.identity(), address=self.address, incarnation=self._incarnation
+        )
+        if self._master is not None:
+            response = MasterService(self._master).RegisterServer(request)
+        else:
+            response = self._patiently(request)
+        self._server_id = response.server_id
+        node.database.save_identity(response.server_id)
+        for range_id, ts in zip(response.dropped_ranges, response.dropped_ts, strict=True):
+            node.drop(range_id, ts)
+        # Before the first timestamp of this life, nothing is known to be handed out.
+        node.clock.take()
+
+    def _patiently(self, request: master_pb2.RegisterServerRequest) -> master_pb2.RegisterServerResponse:
+        limit = time.monotonic() + REGISTER_S
+        while True:
+            try:
+                answer: master_pb2.RegisterServerResponse = self._wire.call(
+                    self._options.master, MASTER, "RegisterServer", request, 5.0
+                )
+                return answer
+            except UpstreamAway:
+                if time.monotonic() > limit:
+                    raise
+                time.sleep(0.1)
+
+    def _take(self, count: int, written: Sequence[tuple[int, Ts]]) -> Ts:
+        if self._master is not None:
+            return self._master.take(count, written)
+        request = master_pb2.TsoRequest(count=count, server_id=self._server_id, incarnation=self._incarnation)
+        for table_id, version in written:
+            request.written.add(table_id=table_id, version=version)
+        return int(self._wire.call(self._options.master, MASTER, "Tso", request, 5.0).first)
+
+    def _ask_primary(self, range_id: int, start_ts: Ts) -> Ts | None:
+        request = store_pb2.CheckTxnRequest(range_id=range_id, start_ts=start_ts)
+        answer = self._wire.call(self._leader_of(range_id), STORE, "CheckTxn", request, 5.0)
+        return None if answer.open else int(answer.commit_ts)
+
+    def _leader_of(self, range_id: int) -> str:
+        if self._master is not None:
+            placed = self._master.catalog.range(range_id)
+            return self._master.catalog.servers()[placed.server_id]
+        request = master_pb2.RoutesRequest(range_id=range_id)
+        routes = self._wire.call(self._options.master, MASTER, "Routes", request, 5.0).routes
+        if not routes:
+            raise NotFound(f"there is no range {range_id}")
+        return str(routes[0].leader)
+
+    def _make_range(self, address: str, wanted: Range, common_handle: bool) -> None:
+        request = store_pb2.CreateRangeRequest(
+            range_id=wanted.id,
+            table_id=wanted.table_id,
+            physical_id=wanted.physical_id,
+            start=wanted.start,
+            end=wanted.end,
+            common_handle=common_handle,
+        )
+        request.range_epoch.version, request.range_epoch.leader = wanted.epoch.version, wanted.epoch.leader
+        self._wire.call(address, STORE, "CreateRange", request, _RANGE_S)
+
+    def _drop_range(self, address: str, range_id: int, ts: Ts) -> None:
+        request = store_pb2.DropRangeRequest(range_id=range_id, dropped_ts=ts)
+        self._wire.call(address, STORE, "DropRange", request, _RANGE_S)

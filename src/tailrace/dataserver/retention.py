@@ -1,0 +1,110 @@
+"""Retention: what history is kept for whom, and how it is let go.
+
+A pin says that a subscriber may still ask for log above a ts, and for snapshots at or above it. What no pin needs
+goes in whole segments of the log. Beyond a limit of bytes the oldest segments go although they are pinned: who comes
+for them gets `PositionLost`, never a gap. Rows that are not in blocks yet, and open transactions, are never let go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tailrace.change.tso import Ts, compose
+from tailrace.dataserver.leader import RangeLeader
+from tailrace.dataserver.meta import Database
+from tailrace.dataserver.wal import WriteAheadLog
+from tailrace.errors import PositionLost
+
+HISTORY_BYTES = 8 << 30
+# A reader that has no pin, such as a client's table scan, has this long.
+UNPINNED_MS = 600_000
+
+
+def pin(leader: RangeLeader, database: Database, subscriber: str, ts: Ts) -> None:
+    """Hold history above `ts`; an earlier pin of the subscriber stays. Durable when it returns."""
+    with leader.mutex:
+        meta = leader.meta
+        lost = max(leader.history.pruned_ts, meta.safe_ts)
+        if ts < lost:
+            raise PositionLost(
+                f"range {meta.range_id} has history above {lost} only; {ts} cannot be pinned any more",
+                position=f"({ts}, {lost}]",
+            )
+        held = meta.pins.get(subscriber)
+        if held is not None and held <= ts:
+            return
+        leader.meta = replace(meta, pins=meta.pins | {subscriber: ts})
+        database.save(leader.meta)
+
+
+def release(leader: RangeLeader, database: Database, subscriber: str, upto: Ts | None) -> None:
+    """Let go of history up to `upto`; None ends the pin.
+
+    A moved pin is saved with the next merge: one that comes back older after a restart holds too much, not too little.
+    """
+    with leader.mutex:
+        meta = leader.meta
+        if upto is None and subscriber in meta.pins:
+            pins = {name: ts for name, ts in meta.pins.items() if name != subscriber}
+            leader.meta = replace(meta, pins=pins)
+            database.save(leader.meta)
+        elif upto is not None and meta.pins.get(subscriber, upto) < upto:
+            leader.meta = replace(meta, pins=meta.pins | {subscriber: upto})
+
+
+def safe_ts(leader: RangeLeader, known: Ts) -> Ts:
+    """No read below will come: older versions that a newer one hides may go."""
+    return max(leader.meta.safe_ts, min([known - compose(UNPINNED_MS), *leader.meta.pins.values()]))
+
+
+def trim(leaders: Sequence[RangeLeader], wal: WriteAheadLog, database: Database, history_bytes: int) -> list[int]:
+    """Drop the segments that nobody needs, and the oldest ones beyond the limit; returns their numbers."""
+    segments = wal.segments
+    if len(segments) < 2:
+        return []
+    current = segments[-1]
+    bound = min((_first_unmerged(leader, current) for leader in leaders), default=current)
+    wanted = min((_first_pinned(leader, current) for leader in leaders), default=current)
+    surplus = wal.size() - history_bytes
+    gone: list[int] = []
+    for segment in segments[:-1]:
+        if segment >= bound or (segment >= wanted and surplus <= 0):
+            break
+        gone.append(segment)
+        surplus -= wal.segment_size(segment)
+    if gone:
+        _forget(leaders, database, gone[-1])
+        for segment in gone:
+            wal.drop(segment)
+    return gone
+
+
+def _forget(leaders: Sequence[RangeLeader], database: Database, segment: int) -> None:
+    """Write down what only the segments up to this one said; after that they may go."""
+    for leader in leaders:
+        with leader.mutex:
+            fates, leader.fates = leader.fates, {}
+            database.save_fates(leader.meta.range_id, fates)
+            leader.history.prune(segment)
+            leader.meta = replace(
+                leader.meta,
+                next_index=leader.next_index,
+                pruned_ts=leader.history.pruned_ts,
+                pruned_index=leader.history.pruned_index,
+            )
+            database.save(leader.meta)
+    database.sync()
+
+
+def _first_unmerged(leader: RangeLeader, current: int) -> int:
+    """The first segment that rows need which are not in blocks, or a transaction that is open."""
+    with leader.mutex:
+        return leader.versions.first_segment(leader.locks.first_segment(current))
+
+
+def _first_pinned(leader: RangeLeader, current: int) -> int:
+    with leader.mutex:
+        if not leader.meta.pins:
+            return current
+        return leader.history.first_segment_above(min(leader.meta.pins.values()), current)

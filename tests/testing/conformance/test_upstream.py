@@ -1,0 +1,107 @@
+"""The suite for upstreams finds what it is there to find: each broken upstream fails the test of what it breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from tailrace.change.ddl import DdlEvent
+from tailrace.change.ranges import Range
+from tailrace.change.schema import TableSchema
+from tailrace.change.tso import Ts
+from tailrace.testing.conformance.upstream import UpstreamConformance
+from tailrace.upstream.base import Frontier, LogPage, Mark, SnapshotPage, Upstream, UpstreamSpec
+from tailrace.upstream.memory import MemoryUpstream
+from tests.upstream.test_memory import MemorySource
+
+
+class LosesTheLastChange(MemoryUpstream):
+    def pull_log(
+        self, range: Range, from_index: int, from_ts: Ts, upto_ts: Ts, limit_bytes: int, token: bytes
+    ) -> LogPage:
+        page = super().pull_log(range, from_index, from_ts, upto_ts, limit_bytes, token)
+        return replace(page, batches=tuple(batch.slice(0, batch.num_rows - 1) for batch in page.batches))
+
+
+class TellsTwice(MemoryUpstream):
+    def pull_log(
+        self, range: Range, from_index: int, from_ts: Ts, upto_ts: Ts, limit_bytes: int, token: bytes
+    ) -> LogPage:
+        page = super().pull_log(range, from_index, from_ts, upto_ts, limit_bytes, token)
+        return replace(page, batches=page.batches * 2)
+
+
+class ForgetsWhereASpanBegins(MemoryUpstream):
+    def pull_log(
+        self, range: Range, from_index: int, from_ts: Ts, upto_ts: Ts, limit_bytes: int, token: bytes
+    ) -> LogPage:
+        return super().pull_log(range, from_index, 0, upto_ts, limit_bytes, token)
+
+
+class PromisesTooMuch(MemoryUpstream):
+    def frontier(self, marks: Sequence[Mark], wait_s: float) -> list[Frontier]:
+        return [replace(each, resolved_ts=each.resolved_ts + 50) for each in super().frontier(marks, wait_s)]
+
+
+class CountsWrongly(MemoryUpstream):
+    def frontier(self, marks: Sequence[Mark], wait_s: float) -> list[Frontier]:
+        return [replace(each, buckets=each.buckets[1:]) for each in super().frontier(marks, wait_s)]
+
+
+class ReadsTheTableAsItIsNow(MemoryUpstream):
+    def pull_snapshot(
+        self, range: Range, version: Ts, after_key: bytes, end_key: bytes, limit_rows: int
+    ) -> SnapshotPage:
+        return super().pull_snapshot(range, self.now(), after_key, end_key, limit_rows)
+
+
+class IgnoresTheLimit(MemoryUpstream):
+    def pull_snapshot(
+        self, range: Range, version: Ts, after_key: bytes, end_key: bytes, limit_rows: int
+    ) -> SnapshotPage:
+        return super().pull_snapshot(range, version, after_key, end_key, 1000)
+
+
+class KnowsOnlyTheLastSchema(MemoryUpstream):
+    def table_schema(self, table_id: int, version: Ts) -> TableSchema:
+        return self._table(table_id).versions[-1]
+
+
+class LeavesAGap(MemoryUpstream):
+    def routes(self, table: TableSchema) -> list[Range]:
+        routes = super().routes(table)
+        return [routes[0], *routes[2:]]
+
+
+class RepeatsDdl(MemoryUpstream):
+    def ddl(self, after: Ts, upto: Ts) -> list[DdlEvent]:
+        return super().ddl(after - 1, upto)
+
+
+BROKEN = [
+    (LosesTheLastChange, "test_the_log_is_complete_and_ordered"),
+    (TellsTwice, "test_the_log_is_complete_and_ordered"),
+    (ForgetsWhereASpanBegins, "test_a_span_of_the_log_holds_only_its_own_changes"),
+    (PromisesTooMuch, "test_resolved_never_passes_a_row_that_appears_later"),
+    (CountsWrongly, "test_buckets_say_what_the_log_holds"),
+    (ReadsTheTableAsItIsNow, "test_a_snapshot_is_the_table_at_its_version"),
+    (IgnoresTheLimit, "test_a_snapshot_is_the_table_at_its_version"),
+    (KnowsOnlyTheLastSchema, "test_a_schema_is_found_by_its_version"),
+    (LeavesAGap, "test_routes_are_in_key_order_without_gaps"),
+    (RepeatsDdl, "test_ddl_events_come_in_order_and_completely"),
+]
+
+
+@pytest.mark.parametrize(("kind", "test"), BROKEN)
+def test_a_broken_upstream_fails(kind: type[MemoryUpstream], test: str) -> None:
+    source = MemorySource()
+
+    def upstream() -> Upstream:
+        return kind(UpstreamSpec(source.uri))
+
+    getattr(UpstreamConformance(), test)(MemorySource())
+    source.upstream = upstream  # type: ignore[method-assign]
+    with pytest.raises(AssertionError):
+        getattr(UpstreamConformance(), test)(source)
