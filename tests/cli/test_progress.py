@@ -45,6 +45,17 @@ def test_lag_grows_while_nothing_is_reported() -> None:
     assert fields(status(report, age=1.5))["lag_seconds"] == 3.5
 
 
+@pytest.mark.parametrize("state", ["finished", "cancelled"])
+def test_what_is_over_has_no_lag(state: State) -> None:
+    shown = status(Report(ranges=1, to_ts=5, lag_seconds=2.0), state, age=99.0)
+    assert fields(shown)["lag_seconds"] is None
+    assert lines([shown])[1].split()[-3:] == ["done", "-", "file:///x"]
+
+
+def test_a_snapshot_of_nothing_is_not_called_done() -> None:
+    assert "done" not in lines([status(Report())])[1]
+
+
 @pytest.mark.parametrize(
     ("size", "text"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (5 << 30, "5.0 GiB"), (7 << 40, "7.0 TiB")]
 )

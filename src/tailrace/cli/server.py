@@ -60,8 +60,8 @@ def server(
     parent_pipe: bool,
 ) -> None:
     """Run a server: it claims subscriptions of its cluster and carries them."""
-    set_up(sys.stderr, "json" if log_format == "json" else "text")
     make_carrier = _carriers(master, driver_memory, conf)
+    set_up(sys.stderr, "json" if log_format == "json" else "text")
     database = open_meta(meta)
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     service = Service(database, ServiceOptions(owner, cluster_id, lease), make_carrier)
