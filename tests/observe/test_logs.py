@@ -62,7 +62,7 @@ def test_no_secret_reaches_a_line_whoever_logs_it(form: Format) -> None:
     stream, logger = logged(form)
     uri = "mysql://root:hunter2@db:3306/?password=hunter3"
     say(logger, logging.INFO, names.SUBSCRIBED, sink=uri)
-    logger.warning("cannot reach %s with %s", uri, Secret("hunter4"))
+    logger.warning("cannot reach %s\nwith %s", uri, Secret("hunter4"))
     logging.getLogger("somebody.else").warning("retrying %s", uri)
     try:
         raise ValueError(f"bad {uri}")

@@ -201,6 +201,21 @@ def test_a_lost_lease_stops_the_delivery_and_it_is_claimed_again_after_that(
         assert carrier.told == ["start", "add orders 1", "remove orders", "add orders 6"]
 
 
+def test_a_delivery_that_has_not_stopped_yet_is_not_carried_a_second_time(
+    meta: MetaDatabase, subscriptions: Subscriptions, request_of_orders: SubscribeRequest
+) -> None:
+    subscriptions.subscribe(request_of_orders)
+    with running(meta, lease=0.3) as (_, carrier):
+        until(lambda: "orders" in carrier.carried)
+        carrier.stopping.clear()
+        with meta.writing() as connection:
+            connection.execute(update(tables.subscription).values(owner="two", epoch=5, lease_until=0))
+        time.sleep(0.5)
+        assert claim_of(meta) == ("two", 5)
+        carrier.stopping.set()
+        until(lambda: carrier.told[-1] == "add orders 6")
+
+
 def test_deliveries_stop_in_time_while_the_meta_database_hangs_and_come_back(
     meta: MetaDatabase,
     subscriptions: Subscriptions,

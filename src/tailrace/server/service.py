@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -34,6 +35,7 @@ from tailrace.server.reports import Reports
 logger = logging.getLogger(__name__)
 
 WATCH_SECONDS = 0.1
+REPORT_SECONDS = 1.0
 
 MakesCarrier = Callable[[Ledger, Listener], Carrier]
 
@@ -62,6 +64,7 @@ class Service:
         self._endings = Endings(self._records, self._ledger, self._carrier)
         self._said: deque[tuple[str, State, TailraceError | None]] = deque()
         self._newest: dict[str, Report] = {}
+        self._reported = 0.0
         self._wake = threading.Event()
         self._asked = threading.Event()
         self._stopped = threading.Event()
@@ -121,6 +124,7 @@ class Service:
 
     def _hand_back(self) -> None:
         try:
+            self._save_reports(at_once=True)
             self._save_what_was_said()
             for name in self._claims.held:
                 self._claims.release(name)
@@ -142,6 +146,8 @@ class Service:
     def _round(self) -> None:
         try:
             self._lose(self._claims.renew())
+            # A state is saved with the report that led to it.
+            self._save_reports(at_once=bool(self._said))
             self._save_what_was_said()
             self._finish_endings()
             if not self._asked.is_set():
@@ -207,11 +213,16 @@ class Service:
             name, state, error = self._said[0]
             self._save_state(name, state, error)
             self._said.popleft()
+
+    def _save_reports(self, at_once: bool) -> None:
+        """The newest of each, otherwise once a second: they are only for people."""
+        moment = time.monotonic()
+        if not self._newest or (moment < self._reported + REPORT_SECONDS and not at_once):
+            return
+        newest = {name: self._newest.pop(name) for name in list(self._newest)}
         held = self._claims.held
-        for name in list(self._newest):
-            report = self._newest.pop(name)
-            if name in held:
-                self._reports.save(name, held[name].epoch, report)
+        self._reports.save({(name, held[name].epoch): each for name, each in newest.items() if name in held})
+        self._reported = moment
 
     def _save_state(self, name: str, state: State, error: TailraceError | None) -> None:
         claim = self._claims.held.get(name)
