@@ -127,7 +127,8 @@ class Delivery:
         ]
         if not marks:
             stop.wait(POLL_SECONDS / 4)
-        frontiers = self._upstream.frontier(marks, POLL_SECONDS) if marks else []
+        with self._tally.step("poll"):
+            frontiers = self._upstream.frontier(marks, POLL_SECONDS) if marks else []
         self._hints.note(frontiers)
         resolved = min([self._upstream.ddl_resolved(), *(each.resolved_ts for each in frontiers)])
         upto = min(resolved, self._assignment.end_ts)
@@ -182,7 +183,9 @@ class Delivery:
     def _carry(self, cut: Cut, pieces: Sequence[Piece]) -> list[Receipt]:
         """The receipts of a cut's pieces; the first error of any of them, with nothing left behind."""
         try:
-            receipts = self._jobs.carry([Order(p, self._assignment.upstream, self._assignment.sink) for p in pieces])
+            with self._tally.step("job"):
+                orders = [Order(p, self._assignment.upstream, self._assignment.sink) for p in pieces]
+                receipts = self._jobs.carry(orders)
             failed = [from_fields(receipt.error) for receipt in receipts if receipt.error]
             if failed:
                 raise _worst(failed)
@@ -192,8 +195,10 @@ class Delivery:
         return receipts
 
     def _deliver(self, cut: Cut, receipts: Sequence[Receipt], events: Sequence[DdlEvent], after: Progress) -> None:
-        self._ledger.begin(cut, after)
-        self._sink.commit(cut, receipts)
+        with self._tally.step("begin"):
+            self._ledger.begin(cut, after)
+        with self._tally.step("commit"):
+            self._sink.commit(cut, receipts)
         self._conclude(cut, events, after)
         self._tally.delivered(receipts, after)
 
@@ -205,7 +210,8 @@ class Delivery:
         if after.to_ts:
             self._sink.advance(after.to_ts)
         reach("after-commit")
-        self._ledger.finish(cut, after)
+        with self._tally.step("finish"):
+            self._ledger.finish(cut, after)
         reach("after-progress")
         self._progress = after
 

@@ -6,7 +6,8 @@ It only counts what the delivery tells it, survives the delivery's own restarts,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from tailrace.change.tso import Ts, physical_ms
@@ -25,10 +26,20 @@ class Tally:
         self.report = Report()
         self.behind = False
         self.seconds: dict[str, float] = {}
+        self.cut_seconds: dict[str, float] = {}
         self._tell = tell
         self._clock = clock
         self._rate = Rate(clock)
         self._told_at = -1e9
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Counts the time of a step of a cut on the driver; `seconds` are those of its pieces on the workers."""
+        begun = self._clock()
+        try:
+            yield
+        finally:
+            self.cut_seconds[name] = self.cut_seconds.get(name, 0.0) + self._clock() - begun
 
     def settled(self, progress: Progress) -> None:
         self.report = replace(self.report, **_stand(progress))
