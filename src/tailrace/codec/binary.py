@@ -7,6 +7,7 @@ index of the first such value, so that no damaged cell becomes a value. Nothing 
 from __future__ import annotations
 
 import binascii
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +44,21 @@ def content(values: pa.Array) -> tuple[npt.NDArray[np.int64], memoryview]:
     return wide - wide[0], held
 
 
+def spans(
+    starts: npt.NDArray[np.integer[Any]],
+    ends: npt.NDArray[np.integer[Any]],
+    data: npt.NDArray[np.uint8],
+    absent: npt.NDArray[np.bool_] | None = None,
+) -> pa.BinaryArray:
+    """The bytes from each start to its end, which rise; NULL where `absent` says so."""
+    borders = np.empty((len(starts), 2), np.int32)
+    borders[:, 0], borders[:, 1] = starts, ends
+    count = max(2 * len(starts) - 1, 0)
+    buffers = [None, pa.py_buffer(borders), pa.py_buffer(data)]
+    between = pa.Array.from_buffers(pa.binary(), count, buffers)  # every other value is what lies between two spans
+    return between.take(pa.array(np.arange(0, count, 2, dtype=np.int32), mask=absent))
+
+
 def _rebuilt(like: pa.Array, offsets: npt.NDArray[np.int64], text: npt.NDArray[np.uint8]) -> pa.StringArray:
     validity = pc.is_valid(like).buffers()[1] if like.null_count else None
     buffers = [validity, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(text)]
@@ -56,24 +72,24 @@ def base64_bytes(values: pa.BinaryArray) -> tuple[pa.BinaryArray, int]:
     if (lengths % 4).any():
         return values, int(np.argmax(lengths % 4 > 0))
     text = np.frombuffer(held, np.uint8).copy()
-    ends = offsets[1:][lengths > 0]
+    full = np.flatnonzero(lengths)
+    ends = offsets[1:][full]
     one = text[ends - 1] == ord("=")
     two = one & (text[ends - 2] == ord("="))
     text[ends[one] - 1] = text[ends[two] - 2] = ord("A")
-    wrong = _BASE64_WRONG[text]
-    if wrong.any():
-        return values, int(np.searchsorted(offsets, np.argmax(wrong), "right")) - 1
-    data = np.frombuffer(binascii.a2b_base64(text.data), np.uint8)
-    stops = ends // 4 * 3
-    kept = np.ones(len(data), np.bool_)
-    kept[stops[one] - 1] = kept[stops[two] - 2] = False
-    if data[~kept].any():  # bits that no byte of the value owns
-        return values, int(np.searchsorted(offsets // 4 * 3, np.argmax(np.where(kept, 0, data) > 0), "right")) - 1
-    shorter = np.zeros(len(values), np.int64)
-    shorter[lengths > 0] = one.astype(np.int64) + two
-    begins = offsets // 4 * 3
-    begins[1:] -= np.cumsum(shorter)
-    return _bytes(values, begins, data[kept]), -1
+    try:
+        data = np.frombuffer(binascii.a2b_base64(text.data, strict_mode=True), np.uint8)
+    except binascii.Error:
+        return values, int(np.searchsorted(offsets, np.argmax(_BASE64_WRONG[text]), "right")) - 1
+    padding = np.zeros(len(values), np.int64)
+    padding[full] = one.astype(np.int64) + two
+    starts, stops = offsets[:-1] // 4 * 3, offsets[1:] // 4 * 3
+    last, last_two = full[one], full[two]
+    wrong = np.append(last[data[stops[last] - 1] > 0], last_two[data[stops[last_two] - 2] > 0])
+    if len(wrong):  # bits that no byte of the value owns
+        return values, int(wrong.min())
+    absent = pc.is_null(values).to_numpy(zero_copy_only=False) if values.null_count else None
+    return spans(starts, stops - padding, data, absent), -1
 
 
 def hex_bytes(values: pa.BinaryArray) -> tuple[pa.BinaryArray, int]:

@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tailrace.codec.binary import spans
+
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.integer[Any]]
 Flags = npt.NDArray[np.bool_]
@@ -57,13 +59,7 @@ class Grid:
 
     def raw(self, places: int | Sequence[int], absent: Flags | None = None) -> pa.BinaryArray:
         """The bytes of one place, or of several one after the other, as they stand; NULL where `absent` says so."""
-        starts, ends = self.starts[places].ravel(), self.ends[places].ravel()
-        spans = np.empty((len(starts), 2), np.int32)
-        spans[:, 0], spans[:, 1] = starts, ends
-        count = max(2 * len(starts) - 1, 0)
-        buffers = [None, pa.py_buffer(spans), pa.py_buffer(self.data)]
-        between = pa.Array.from_buffers(pa.binary(), count, buffers)  # every other value is what stands between cells
-        return between.take(pa.array(np.arange(0, count, 2, dtype=np.int32), mask=absent))
+        return spans(self.starts[places].ravel(), self.ends[places].ravel(), self.data, absent)
 
     def equal(self, places: int | Sequence[int], text: bytes) -> Flags:
         """Which cells hold exactly these bytes, with quotes or without."""

@@ -28,10 +28,9 @@ def scan(data: Bytes, cells: int, options: CsvOptions) -> Grid:
     if delimiter[0] in ender:
         splits[splits] = _outside(special[splits], special[ends] - (len(ender) - 1), len(ender))
     last = int(np.flatnonzero(ends)[-1]) + 1 if ends.any() else 0
-    both = ends[:last] | splits[:last]
-    borders = special[:last][both]
-    is_end = ends[:last][both]
-    borders -= is_end * np.int32(len(ender) - 1)
+    both = np.flatnonzero(ends[:last] | splits[:last])
+    is_end = ends[both]
+    borders = special[both] - is_end * np.int32(len(ender) - 1)
     _check_shape(is_end, cells)
     consumed = int(special[last - 1]) + 1 if last else 0
     marks = marks[: np.searchsorted(marks, consumed)]
@@ -104,15 +103,15 @@ def _grid(data: Bytes, borders: Places, marks: Places, consumed: int, options: C
     sizes = np.full(borders.shape[1], len(options.delimiter.encode()), np.int32)
     sizes[-1] = len(options.terminator.encode())
     starts = np.empty_like(borders)
-    starts.flat[1:] = (borders + sizes).flat[:-1]
+    starts.reshape(-1)[1:] = (borders + sizes).reshape(-1)[:-1]
     starts[:1, 0] = 0
     quoted = np.zeros(starts.shape, np.bool_)
     inner = marks
     if options.quote and len(borders):
         quoted = (starts < borders) & (data[np.minimum(starts, len(data) - 1)] == ord(options.quote))
         inner = _check_quotes(marks, starts, borders, quoted)
-    held = np.unique(np.searchsorted(starts.ravel(), inner, "right") - 1)
-    rows, places = np.divmod(held, borders.shape[1])
+    held = np.searchsorted(starts.reshape(-1), inner, "right") - 1
+    rows, places = np.divmod(held[np.diff(held, prepend=-1) > 0], borders.shape[1])
     spans: tuple[Places, Places] = (
         np.ascontiguousarray((starts + quoted).T),
         np.ascontiguousarray((borders - quoted).T),
