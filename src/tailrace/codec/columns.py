@@ -1,0 +1,90 @@
+"""Kernels over columns that codecs share: the text of a column, replacing inside a few of its values.
+
+Every kernel keeps the length and the NULLs of its column and costs nothing per row in Python. None of them knows a
+format: what is replaced by what is an argument.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_FLOAT_PARTS = r"^(?P<sign>-?)(?P<whole>\d+)\.?(?P<part>\d*)(?:e(?P<power>[+-]?\d+))?$"
+
+
+def is_plain_float(values: pa.Array) -> pa.BooleanArray:
+    """Where Go prints a float without an exponent, which is where Arrow's own text is Go's."""
+    size = pc.abs(values)
+    low, high = pa.scalar(1e-4, pa.float64()).cast(values.type), pa.scalar(1e6, values.type)
+    plain = pc.and_(pc.greater_equal(size, low), pc.less(size, high))
+    return pc.or_(plain, pc.equal(size, pa.scalar(0, values.type)))
+
+
+def float_text(values: pa.Array) -> pa.StringArray:
+    """Floats as Go's `%v` prints them: shortest digits, an exponent below 1e-4 and from 1e6 on."""
+    text = values.cast(pa.string())
+    odd = pc.fill_null(pc.invert(is_plain_float(values)), False)
+    if not pc.any(odd).as_py():
+        return text
+    return pc.replace_with_mask(text, odd, _scientific(text.filter(odd)))
+
+
+def fixed_text(values: pa.Array) -> pa.StringArray:
+    """Floats without an exponent, however long that gets: Go's `'f'` with the shortest digits of 64 bits."""
+    coded = values.cast(pa.float64()).dictionary_encode()
+    texts = [np.format_float_positional(each, trim="-") for each in coded.dictionary.to_numpy()]
+    return pa.array(texts, pa.string()).take(coded.indices)
+
+
+def _scientific(text: pa.StringArray) -> pa.StringArray:
+    """The same digits, laid out as `d.ddde+XX`."""
+    sign, whole, part, power = pc.extract_regex(text, _FLOAT_PARTS).flatten()
+    run = pc.binary_join_element_wise(whole, part, "")
+    digits = pc.ascii_ltrim(run, "0")
+    leading = pc.subtract(pc.binary_length(run), pc.binary_length(digits))
+    given = pc.if_else(pc.equal(power, ""), "0", power)
+    given = pc.ascii_ltrim(given, "+").cast(pa.int32())
+    exponent = pc.add(pc.subtract(pc.subtract(pc.binary_length(whole), 1), leading), given)
+    digits = pc.ascii_rtrim(digits, "0")
+    first, rest = pc.utf8_slice_codeunits(digits, 0, 1), pc.utf8_slice_codeunits(digits, 1)
+    point = pc.if_else(pc.equal(rest, ""), "", ".")
+    letter = pc.if_else(pc.less(exponent, 0), "e-", "e+")
+    size = pc.abs(exponent).cast(pa.string())
+    size = pc.if_else(pc.less(pc.binary_length(size), 2), pc.binary_join_element_wise("0", size, ""), size)
+    return pc.binary_join_element_wise(sign, first, point, rest, letter, size, "")
+
+
+def replace_in(text: pa.StringArray, needle: str, replacement: str) -> pa.StringArray:
+    """Replaces a substring, touching only the values that hold it: most columns hold it in few or none."""
+    held = pc.fill_null(pc.match_substring(text, needle), False)
+    if not held.true_count:
+        return text
+    return pc.replace_with_mask(text, held, pc.replace_substring(text.filter(held), needle, replacement))
+
+
+def first_of(mask: pa.BooleanArray) -> int:
+    """The index of the first true value; the caller knows that there is one."""
+    return int(np.argmax(pc.fill_null(mask, False).to_numpy(zero_copy_only=False)))
+
+
+def first_refused(values: pa.Array, wanted: pa.DataType) -> int:
+    """The index of the first value that cannot be cast; the caller knows that there is one."""
+    low, size = 0, len(values)
+    while size > 1:
+        half = size // 2
+        try:
+            values.slice(low, half).cast(wanted)
+        except pa.ArrowInvalid:
+            size = half
+        else:
+            low, size = low + half, size - half
+    return low
+
+
+def shown(values: pa.Array, row: int) -> str:
+    """A value for an error message: quoted, cut where it is long, whatever its bytes are."""
+    value = values[row]
+    plain = value.as_buffer().to_pybytes().decode("utf-8", "backslashreplace") if hasattr(value, "as_buffer") else value
+    text = repr(plain)
+    return text if len(text) <= 60 else text[:60] + "..."
