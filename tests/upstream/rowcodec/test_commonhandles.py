@@ -1,4 +1,4 @@
-"""Keys of clustered primary keys must be TiDB's bytes, sort as their columns do, and give back what values leave out."""
+"""Keys of clustered primary keys must be TiDB's bytes, sort as their columns do, and restore what values leave out."""
 
 from __future__ import annotations
 

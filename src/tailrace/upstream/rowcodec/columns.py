@@ -61,7 +61,7 @@ def integers(kind: ColumnType, values: pa.Array) -> NDArray[Any]:
     """Integers, years, bits, members and sets as int64 or uint64."""
     plain = values.to_numpy(zero_copy_only=False)
     _check_members(kind, plain)
-    return plain.astype(np.int64 if plain.dtype.kind == "i" else np.uint64)
+    return np.asarray(plain, np.int64 if plain.dtype.kind == "i" else np.uint64)
 
 
 def from_integers(kind: ColumnType, plain: NDArray[Any]) -> pa.Array:
