@@ -119,7 +119,7 @@ def _text(code: int, data: bytes, start: int, depth: int) -> tuple[str, int]:
         if body + size > len(data):
             raise IndexError(f"a string of {size} bytes")
         raw = data[body : body + size]
-        plain = _quoted(raw.decode()) if code == STRING else _opaque(data[start], raw)
+        plain = quoted(raw.decode()) if code == STRING else _opaque(data[start], raw)
         return plain, body + size
     if code == DURATION:
         nanos, _ = struct.unpack_from("<qI", data, start)
@@ -144,7 +144,7 @@ def _container_text(code: int, data: bytes, base: int, depth: int) -> tuple[str,
     for i in range(keys):
         offset, length = _KEY.unpack_from(data, base + _HEAD.size + _KEY.size * i)
         free = _inside(base + offset, free, end) + length
-        names.append(_quoted(data[base + offset : free].decode()) + ": ")
+        names.append(quoted(data[base + offset : free].decode()) + ": ")
     parts = []
     for i in range(count):
         kind, offset = _ENTRY.unpack_from(data, entry + _ENTRY.size * i)
@@ -194,7 +194,7 @@ def _read_varint(data: bytes, place: int) -> tuple[int, int]:
     raise ValueError("a JSON length of more than 64 bits")
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     return f'"{text.translate(_ESCAPES)}"'
 
 
