@@ -94,6 +94,8 @@ def encode_key_part(kind: ColumnType, value: Any) -> bytes:
 
 
 def only_in_key(table: TableSchema, column: Column) -> bool:
+    if column.id == -1:
+        return True
     if table.pk_is_handle:
         return column.pk
     if not table.common_handle:

@@ -1,4 +1,4 @@
-"""Keys of clustered primary keys must be TiDB's bytes, sort as their columns do, and give back what values leave out."""
+"""Keys of clustered primary keys must be TiDB's bytes, sort as their columns do, and restore what values leave out."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def test_changed_keys_are_refused_or_are_keys(given: tuple[TableSchema, Rows], d
         assert "row " in str(error)
         return
     in_key = [column for column in table.columns[:-1] if reference.only_in_key(table, column)]
-    if len(in_key) == len(table.columns) - 1:
+    rounded = any(column.type.name == "float" for column in table.columns)
+    if len(in_key) == len(table.columns) - 1 and not rounded:
         assert encode_keys(table, back, table.table_id).to_pylist() == changed.to_pylist()
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tailrace.change.schema import Column, TableSchema
+from tailrace.change.schema import Column, Default, TableSchema
 from tailrace.change.types import ColumnType
 from tailrace.errors import DecodeError, EncodeError, SchemaMismatch, TailraceError
 from tailrace.upstream.rowcodec import decode_rows, encode_keys, encode_rows
@@ -120,7 +120,9 @@ def test_rows_turn_large_behind_64_kib_of_values(size: int) -> None:
 
 def test_more_than_255_columns_come_back() -> None:
     table = table_of([ColumnType("int")] * 300)
-    rows = [{"id": r} | {f"c{at}": None if (at + r) % 13 == 0 else at * r for at in range(300)} for r in range(20)]
+    rows: Rows = [
+        {"id": r} | {f"c{at}": None if (at + r) % 13 == 0 else at * r for at in range(300)} for r in range(20)
+    ]
     keys, values = coded(table, rows)
     assert values.to_pylist() == [reference.encode_row(table, row) for row in rows]
     assert decode_rows(table, keys, values).to_pylist() == rows
@@ -128,7 +130,7 @@ def test_more_than_255_columns_come_back() -> None:
 
 def test_columns_younger_than_a_row_take_their_origin_default_else_null() -> None:
     old = table_of([ColumnType("int")])
-    younger = [
+    younger: list[tuple[str, ColumnType, Default, Any]] = [
         ("n", ColumnType("int"), "42", 42),
         ("d", ColumnType("decimal", 6, 2), "3.1", "3.10"),
         ("v", ColumnType("varchar", 10), "new", "new"),

@@ -30,5 +30,5 @@ def test_bytes_that_are_no_vector_are_refused(data: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "1", "[true]", '["1"]', "[NaN]", "[1e39]", "[" + "1," * 16383 + "1]"])
 def test_texts_that_are_no_vector_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"."):
         vectors.pack(text)

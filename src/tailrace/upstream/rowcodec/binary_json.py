@@ -51,6 +51,9 @@ def unpack(data: bytes) -> str:
 
 
 def _integer(digits: str) -> int | float:
+    """TiDB's choice: signed, unsigned, else double. A minus zero is the text of a double only."""
+    if digits == "-0":
+        return -0.0
     number = int(digits) if len(digits) < 21 else 1 << 64
     return number if -(1 << 63) <= number < 1 << 64 else _finite(digits)
 
@@ -116,7 +119,7 @@ def _text(code: int, data: bytes, start: int, depth: int) -> tuple[str, int]:
         if body + size > len(data):
             raise IndexError(f"a string of {size} bytes")
         raw = data[body : body + size]
-        plain = _quoted(raw.decode()) if code == STRING else _opaque(data[start], raw)
+        plain = quoted(raw.decode()) if code == STRING else _opaque(data[start], raw)
         return plain, body + size
     if code == DURATION:
         nanos, _ = struct.unpack_from("<qI", data, start)
@@ -141,7 +144,7 @@ def _container_text(code: int, data: bytes, base: int, depth: int) -> tuple[str,
     for i in range(keys):
         offset, length = _KEY.unpack_from(data, base + _HEAD.size + _KEY.size * i)
         free = _inside(base + offset, free, end) + length
-        names.append(_quoted(data[base + offset : free].decode()) + ": ")
+        names.append(quoted(data[base + offset : free].decode()) + ": ")
     parts = []
     for i in range(count):
         kind, offset = _ENTRY.unpack_from(data, entry + _ENTRY.size * i)
@@ -191,7 +194,7 @@ def _read_varint(data: bytes, place: int) -> tuple[int, int]:
     raise ValueError("a JSON length of more than 64 bits")
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     return f'"{text.translate(_ESCAPES)}"'
 
 
@@ -206,14 +209,14 @@ def _opaque(kind: int, raw: bytes) -> str:
 
 
 def _float(value: float) -> str:
-    """The shortest digits that read back the same, with an exponent outside of 1e-15 to 1e15."""
+    """The shortest digits that read back the same, with an exponent outside of 1e-6 to 1e21, as ECMAScript has it."""
     if value != value or value in (float("inf"), float("-inf")):
         raise ValueError(f"the JSON number {value} is out of range")
-    if value and not 1e-15 <= abs(value) < 1e15:
-        digits, _, exponent = f"{Decimal(repr(value)).normalize():e}".partition("e")
-        return f"{digits}e{int(exponent)}"
-    plain = f"{Decimal(repr(value)):f}"
-    return plain if "." in plain else plain + ".0"
+    exact = Decimal(repr(value)).normalize()
+    if not value or 1e-6 <= abs(value) < 1e21:
+        return f"{exact:f}"
+    digits, _, exponent = f"{exact:e}".partition("e")
+    return f"{digits}e{int(exponent):+}"
 
 
 def _clock(bits: int) -> tuple[str, str]:

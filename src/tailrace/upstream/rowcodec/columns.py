@@ -6,17 +6,16 @@ that an ENUM does not have, text that is no UTF-8.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tailrace.change.types import ColumnType
-from tailrace.upstream.rowcodec import binary_json, decimals, numbers, times, vectors
-from tailrace.upstream.rowcodec.cells import BadCell, Cells, Packed, arrow_bytes, bitmap, bytes_of, check
+from tailrace.upstream.rowcodec import decimals, documents, numbers, times, vectors
+from tailrace.upstream.rowcodec.cells import BadCell, Cells, Packed, arrow_bytes, bitmap, bytes_of, check, collected
+from tailrace.upstream.rowcodec.distinct import convert_each
 from tailrace.upstream.rowcodec.zones import Zone
 
 
@@ -26,7 +25,9 @@ def pack(kind: ColumnType, values: pa.Array, zone: Zone) -> Packed:
         data, offsets = bytes_of(values)
         return Packed(data[offsets[0] : offsets[-1]], np.diff(offsets))
     if kind.name in ("json", "vector"):
-        return _pack_each(binary_json.pack if kind.name == "json" else vectors.pack, values)
+        each = documents.pack(values) if kind.name == "json" else convert_each(vectors.pack, values, pa.large_binary())
+        data, offsets = bytes_of(each)
+        return Packed(data[offsets[0] : offsets[-1]], np.diff(offsets))
     if kind.name in ("float", "double"):
         return numbers.pack_floats(values.to_numpy(zero_copy_only=False).astype(np.float64))
     if kind.name == "decimal":
@@ -44,7 +45,8 @@ def unpack(kind: ColumnType, cells: Cells, zone: Zone) -> pa.Array:
     if kind.is_text or kind.is_binary:
         return strings(kind, cells)
     if kind.name in ("json", "vector"):
-        return _unpack_each(binary_json.unpack if kind.name == "json" else vectors.unpack, cells)
+        stored = collected(cells)
+        return documents.unpack(stored) if kind.name == "json" else convert_each(vectors.unpack, stored, pa.string())
     if kind.name in ("float", "double"):
         return from_floats(kind, numbers.unpack_floats(cells))
     if kind.name == "decimal":
@@ -61,7 +63,7 @@ def integers(kind: ColumnType, values: pa.Array) -> NDArray[Any]:
     """Integers, years, bits, members and sets as int64 or uint64."""
     plain = values.to_numpy(zero_copy_only=False)
     _check_members(kind, plain)
-    return plain.astype(np.int64 if plain.dtype.kind == "i" else np.uint64)
+    return np.asarray(plain, np.int64 if plain.dtype.kind == "i" else np.uint64)
 
 
 def from_integers(kind: ColumnType, plain: NDArray[Any]) -> pa.Array:
@@ -95,16 +97,8 @@ def from_nanoseconds(kind: ColumnType, nanos: NDArray[np.int64]) -> pa.Array:
 
 
 def strings(kind: ColumnType, cells: Cells, *, known: bool = False) -> pa.Array:
-    """Cells as they are, `known` to be text. Arrow takes every other piece of the buffer: one copy, no index a byte."""
-    if not len(cells):
-        return pa.array([], pa.binary() if kind.is_binary else pa.string())
-    pieces = np.empty(2 * len(cells), np.int64)
-    pieces[0::2], pieces[1::2] = cells.starts, cells.ends
-    wide = pieces[-1] > np.iinfo(np.int32).max
-    placed = pa.py_buffer(pieces if wide else pieces.astype(np.int32))
-    raw = pa.large_binary() if wide else pa.binary()
-    whole = pa.Array.from_buffers(raw, len(pieces) - 1, [None, placed, pa.py_buffer(cells.data)], 0)
-    taken = whole.take(pa.array(np.arange(0, len(pieces), 2, dtype=np.int32))).cast(pa.binary())
+    """Cells as they are, `known` to be text."""
+    taken = collected(cells)
     if kind.is_binary:
         return taken
     return taken.view(pa.string()) if known or _is_utf8(taken) else _utf8(taken)
@@ -161,26 +155,3 @@ def _utf8(raw: pa.Array) -> pa.Array:
 
 def _text(packed: Packed) -> pa.Array:
     return arrow_bytes(packed.data, packed.sizes, pa.string())
-
-
-def _pack_each(convert: Callable[[str], bytes], values: pa.Array) -> Packed:
-    """Values converted once for each distinct one."""
-    coded = values.dictionary_encode()
-    cells = _converted(convert, coded.dictionary, coded.indices, pa.large_binary())
-    data, offsets = bytes_of(cells.take(coded.indices))
-    return Packed(data[offsets[0] : offsets[-1]], np.diff(offsets))
-
-
-def _unpack_each(convert: Callable[[bytes], str], cells: Cells) -> pa.Array:
-    coded = strings(ColumnType("blob"), cells).dictionary_encode()
-    return _converted(convert, coded.dictionary, coded.indices, pa.string()).take(coded.indices)
-
-
-def _converted(convert: Callable[[Any], Any], distinct: pa.Array, indices: pa.Array, kind: pa.DataType) -> pa.Array:
-    results = []
-    for number, value in enumerate(distinct.to_pylist()):
-        try:
-            results.append(convert(value))
-        except (ValueError, RecursionError) as error:
-            raise BadCell(pc.index(indices, number).as_py(), str(error)) from error
-    return pa.array(results, kind)

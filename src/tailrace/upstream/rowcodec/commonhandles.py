@@ -7,6 +7,8 @@ handle shorter than nine bytes is filled with zeros, so that none can be an inte
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -71,9 +73,8 @@ def split(table: TableSchema, handles: Cells) -> dict[str, Cells]:
     place = handles.starts
     for column, _ in key_columns(table):
         check(place < handles.ends, f"a key that breaks off before {column.name}")
-        flags = handles.data[place]
         flag = _flag(column.type)
-        check(flags == flag, lambda i, flags=flags, flag=flag: f"the key's flag is {flags[i]} and not {flag}")
+        check(handles.data[place] == flag, _wrong_flag(handles.data[place], flag))
         ends = _end(flag, handles.data, place + 1, handles.ends)
         found[column.name] = Cells(handles.data, place + 1, ends)
         place = ends
@@ -103,6 +104,10 @@ def unpack(kind: ColumnType, cells: Cells, zone: Zone) -> pa.Array:
     if kind.name == "time":
         return columns.from_nanoseconds(kind, (bits ^ numbers.SIGN).view(np.int64))
     return columns.from_integers(kind, (bits ^ numbers.SIGN).view(np.int64) if _flag(kind) == INT else bits)
+
+
+def _wrong_flag(flags: Bytes, flag: int) -> Callable[[int], str]:
+    return lambda i: f"the key's flag is {flags[i]} and not {flag}"
 
 
 def _pack(kind: ColumnType, values: pa.Array, zone: Zone) -> Packed:

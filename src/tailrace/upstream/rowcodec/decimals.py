@@ -77,7 +77,7 @@ def sizes_of(precisions: Bytes, scales: Bytes) -> Ints:
     check(good, lambda i: f"a decimal of the shape {(int(precisions[i]), int(scales[i]))}")
     whole = precisions.astype(np.int64) - scales
     tails = np.array(_BYTES)
-    return 2 + 4 * (whole // _WORD + scales // _WORD) + tails[whole % _WORD] + tails[scales % _WORD]
+    return np.asarray(2 + 4 * (whole // _WORD + scales // _WORD) + tails[whole % _WORD] + tails[scales % _WORD])
 
 
 def _words(whole: int, scale: int) -> list[tuple[int, int]]:

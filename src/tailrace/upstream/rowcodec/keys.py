@@ -1,8 +1,9 @@
 """Record keys: `t`, the table's id, `_r`, and the row's handle, in bytes that sort as the rows do.
 
 The handle is the integer primary key where `pk_is_handle`, the encoded columns of the primary key where
-`common_handle`, and an integer that the store gave (`row_ids`) for every other table. An integer is eight bytes,
-big-endian, with the sign turned; an unsigned key keeps its bits. A key of another table is never taken for a row.
+`common_handle`, and for every other table an integer that the store gave: `row_ids`, or the hidden column of the id -1.
+An integer is eight bytes, big-endian, with the sign turned; an unsigned key keeps its bits. A key of another table is
+never taken for a row.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tailrace.upstream.rowcodec.cells import BadCell, Cells, arrow_bytes, bytes_
 from tailrace.upstream.rowcodec.numbers import SIGN, big_endian
 from tailrace.upstream.rowcodec.zones import zone_of
 
+ROW_ID = -1
 PREFIX = 11
 INT_KEY = PREFIX + 8
 _SEPARATOR = b"_r"
@@ -32,9 +34,9 @@ def table_range(physical_id: int) -> tuple[bytes, bytes]:
 
 
 def handle_column(table: TableSchema) -> Column | None:
-    """The integer primary key that is the handle."""
+    """The column that is the integer handle: the primary key, or the hidden row id where a table carries it."""
     if not table.pk_is_handle:
-        return None
+        return next((column for column in table.row_columns if column.id == ROW_ID), None)
     found = [column for column in table.row_columns if column.name in table.handle_key and column.type.is_integer]
     if len(found) != 1:
         raise SchemaMismatch("pk_is_handle without one integer primary key", table=table.full_name)

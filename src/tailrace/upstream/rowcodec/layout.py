@@ -127,9 +127,9 @@ def _slots(found: NDArray[Any], ids: Ints) -> NDArray[np.intp]:
     """The numbers of ids among the asked ones, or their count for an id that the table does not have."""
     if found.dtype.itemsize == 1:
         slots = np.full(256, len(ids))
-        small = ids < 256
+        small = (ids >= 0) & (ids < 256)
         slots[ids[small]] = np.flatnonzero(small)
-        return slots[found]
+        return np.asarray(slots[found])
     slot = np.searchsorted(ids, found)
     if len(ids):
         last = np.minimum(slot, len(ids) - 1)
