@@ -44,8 +44,8 @@ class Folder:
     def rows_seen(self) -> int | None:
         """Every row names its schema once, after its table."""
         below = self.client.get_file_info(pafs.FileSelector(self.base, recursive=True, allow_not_found=True))
-        texts = [self.client.open_input_file(info.path).readall() for info in below if info.path.endswith(".csv")]
-        return sum(text.count(b',"conformance",') for text in texts)
+        files = [info.path for info in below if info.path.endswith(".csv")]
+        return sum(bytes(self.client.open_input_file(path).readall()).count(b',"conformance",') for path in files)
 
 
 class TestFolder(SinkConformance):
