@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import click
@@ -63,9 +63,11 @@ class _Demo:
 
     def run(self) -> int:
         """The number of differences."""
-        with self._step("two data servers"):
-            store = start_store(self._folder / "store", servers=2)
-        with store, ServerProcess(self._folder / "server") as server, store.client() as client:
+        with ExitStack() as running:
+            with self._step("two data servers and a server"):
+                store = running.enter_context(start_store(self._folder / "store", servers=2))
+                server = running.enter_context(ServerProcess(self._folder / "server"))
+            client = store.client()
             with self._step(f"a shop of {self._rows:,} rows in 4 tables, every column type among them"):
                 tables = self._fill(client)
             with self._step("a subscription: snapshot and log, as CSV files; the shop goes on being written"):
@@ -93,7 +95,7 @@ class _Demo:
 
     def _subscribe(self, server: ServerProcess, upstream: str) -> None:
         sink = f"file://{self._copy}?protocol=csv&flush-interval=2s"
-        config = "[sink.csv]\ninclude-commit-ts = true\n"
+        config = '[sink]\nschema-dialect = "new"\n[sink.csv]\ninclude-commit-ts = true\n'
         with server.client() as client:
             client.subscribe(SubscribeRequest(NAME, upstream, sink, config, (f"{shop.SCHEMA}.*",)))
 
