@@ -90,6 +90,15 @@ def test_the_clock_that_goes_back_over_midnight_does_not_take_the_date_back() ->
     assert [layout.date_of(before), layout.date_of(after)] == ["2010-11-06", "2010-11-07"]
 
 
+@pytest.mark.parametrize(
+    ("separator", "ends"), [("year", "2025-01-01"), ("month", "2024-02-01"), ("day", "2024-02-01"), ("none", "")]
+)
+def test_a_date_level_ends_with_its_year_month_or_day(separator: DateSeparator, ends: str) -> None:
+    layout = Layout(".csv", separator, zone=ZoneInfo("Asia/Shanghai"))
+    until = layout.date_ends(at("2024-01-31 15:59:59"))
+    assert until == (at(f"{ends} 00:00:00", "Asia/Shanghai") if ends else None)
+
+
 def test_without_dates_nothing_ends() -> None:
     assert Layout(".csv", "none").date_ends(at("2022-12-31 12:00")) is None
 

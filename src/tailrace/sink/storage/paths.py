@@ -45,10 +45,15 @@ class Layout:
         return self._day(ts).strftime(form) if form else ""
 
     def date_ends(self, ts: Ts) -> Ts | None:
-        """The first ts after the calendar day of `ts`; None where files are not divided by date."""
-        if self.date_separator == "none":
-            return None
-        return self._begin(self._day(ts) + timedelta(days=1))
+        """The first ts of the date level after that of `ts`; None where files are not divided by date."""
+        day = self._day(ts)
+        following = {
+            "none": None,
+            "year": date(day.year + 1, 1, 1),
+            "month": (day.replace(day=1) + timedelta(days=31)).replace(day=1),
+            "day": day + timedelta(days=1),
+        }[self.date_separator]
+        return None if following is None else self._begin(following)
 
     def folder(self, schema: str, table: str, version: Ts, partition_id: int, date_level: str) -> str:
         """The data folder; `partition_id` is 0 for a table without partitions."""
