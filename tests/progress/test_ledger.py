@@ -284,12 +284,13 @@ def test_what_another_owner_wrote_is_seen_through_the_memory_of_the_last_write(
     ledger.begin(cut_of(1), moved(held, 1))
     ledger.finish(cut_of(1), moved(held, 1))
     other, epoch = Ledger(meta, CLUSTER), raise_epoch(meta)
-    other.begin(cut_of(2, epoch), moved(held, 2))
-    other.finish(cut_of(2, epoch), moved(held, 2))
+    theirs = replace(moved(held, 2), ranges=positions(4, 20))
+    other.begin(cut_of(2, epoch), theirs)
+    other.finish(cut_of(2, epoch), theirs)
     epoch = raise_epoch(meta)
-    ledger.begin(cut_of(3, epoch), moved(held, 3))
-    ledger.finish(cut_of(3, epoch), moved(held, 3))
-    assert Ledger(meta, CLUSTER).load(NAME) == moved(held, 3)
+    ledger.begin(cut_of(3, epoch), moved(theirs, 3, 4))
+    ledger.finish(cut_of(3, epoch), moved(theirs, 3, 4))
+    assert Ledger(meta, CLUSTER).load(NAME) == moved(theirs, 3, 4)
 
 
 def test_only_ranges_that_change_are_written(ledger: Ledger) -> None:

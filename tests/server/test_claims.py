@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Column, Integer, MetaData, Table, insert, select, update
+from sqlalchemy import Column, Connection, Integer, MetaData, Table, insert, select, update
 
 from tailrace.errors import Fenced
 from tailrace.progress import tables
 from tailrace.progress.database import MetaDatabase
 from tailrace.progress.ledger import Ledger
-from tailrace.server.claims import Claims
+from tailrace.server.claims import Claim, Claims
 from tests.progress.ledgers import CLUSTER, add_subscription, file_database, memory_database
 
 LEASE = 9.0
@@ -117,6 +119,29 @@ def test_a_holder_that_gave_up_does_not_renew_what_it_forgot() -> None:
         clocks.go(LEASE / 2)
         claims.renew()
         assert [claim.subscription for claim in other.take()] == ["orders"]
+
+
+def test_what_was_given_up_during_a_renewal_stays_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database hangs for a whole lease in the middle of it, and then says yes."""
+    with memory_database("orders") as meta:
+        clocks = Clocks(meta)
+        claims = clocks.claims("one")
+        claim = claims.claim("orders")
+        clocks.go(LEASE / 2)
+        writing = meta.writing
+        given_up: list[Claim] = []
+
+        @contextmanager
+        def hanging() -> Iterator[Connection]:
+            with writing() as connection:
+                yield connection
+            clocks.seconds += LEASE
+            given_up.extend(claims.overdue())
+
+        monkeypatch.setattr(meta, "writing", hanging)
+        assert claims.renew() == []
+        assert given_up == [claim]
+        assert claims.held == {}
 
 
 @pytest.mark.parametrize("state", ["failed", "finished", "cancelled"])

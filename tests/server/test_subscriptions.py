@@ -130,6 +130,7 @@ def test_everything_that_is_wrong_is_said_at_once_and_nothing_is_made(
         ({"config": "not toml"}, "config:"),
         ({"sink": "blackhole"}, "scheme"),
         ({"sink": ""}, "scheme"),
+        ({"sink": "blackhol://", "name": "no name"}, "sink: .*blackhole"),
         ({"upstream": ""}, "upstream:"),
     ],
 )

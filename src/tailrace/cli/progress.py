@@ -72,7 +72,7 @@ def _row(status: Status) -> tuple[str, ...]:
 
 def _snapshot(report: Report) -> str:
     if not report.snapshot_ranges_left:
-        return "done"
+        return "done" if report.ranges else "-"
     share = f"{report.snapshot_rows:,}"
     if report.snapshot_rows_total:
         share = f"{min(100 * report.snapshot_rows // report.snapshot_rows_total, 100)}%"

@@ -33,7 +33,14 @@ STOP_SECONDS = 5.0
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark; repeat.")
 @click.option("--upstream", default="", metavar="URI", help="What a subscription without an upstream means.")
 @click.option("--cluster-id", default=1, show_default=True, help="Servers of one cluster share subscriptions.")
-@click.option("--lease", default=10.0, show_default=True, metavar="SECONDS", help="How soon others take over.")
+@click.option(
+    "--lease",
+    type=click.FloatRange(min=1),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How soon another server takes over what this one carried, when it dies.",
+)
 @click.option("--log-format", type=click.Choice(["json", "text"]), default="json", show_default=True)
 @click.option(
     "--port-file", type=click.Path(path_type=Path), metavar="FILE", help="Write the port here once it answers."
@@ -53,8 +60,8 @@ def server(
     parent_pipe: bool,
 ) -> None:
     """Run a server: it claims subscriptions of its cluster and carries them."""
-    set_up(sys.stderr, "json" if log_format == "json" else "text")
     make_carrier = _carriers(master, driver_memory, conf)
+    set_up(sys.stderr, "json" if log_format == "json" else "text")
     database = open_meta(meta)
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     service = Service(database, ServiceOptions(owner, cluster_id, lease), make_carrier)
@@ -76,11 +83,12 @@ def server(
 
 
 def _carriers(master: str | None, driver_memory: str, conf: tuple[str, ...]) -> MakesCarrier:
+    pairs = dict(_pair(setting) for setting in conf)
+    # Spark takes a second to import: not for a usage error, nor for --help.
     from tailrace.pipeline.conductor import Conductor
     from tailrace.pipeline.job import SparkRunner
     from tailrace.pipeline.session import SessionOptions, default_master
 
-    pairs = dict(_pair(setting) for setting in conf)
     options = SessionOptions(master or default_master(), driver_memory, pairs)
     return lambda ledger, listener: Conductor(SparkRunner(options), ledger, listener)
 

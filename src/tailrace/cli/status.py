@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from contextlib import suppress
 
 import click
 
@@ -25,7 +26,8 @@ WATCH_SECONDS = 1.0
 @server_option
 def status(name: str, as_json: bool, watch: bool, everything: bool, server: str) -> None:
     """Show the subscription NAME, or all: state, rows, rate, time left of the snapshot, lag of the log."""
-    with Client(server) as client:
+    # Ctrl-C is how watching ends, not a failure.
+    with Client(server) as client, suppress(KeyboardInterrupt):
         while True:
             found = [each for each in client.status(name) if name or everything or not _is_over(each)]
             _show(found, as_json, watch)

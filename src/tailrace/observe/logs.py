@@ -1,14 +1,15 @@
 """Logs: one JSON object a line, or the same as text for people.
 
-`say` is how the server logs: an event of `names`, and fields. Guarantee: every text of a line passes `masked_uri`, so
-a password in a URI stays out, whoever logged it; what is a `Secret` shows itself as stars anyway. A line has no line
-breaks. Logging never raises into the work that it tells of.
+`say` is how the server logs: an event of `names`, and fields. Guarantee: every URI in a text of a line is masked, so
+a password in one stays out, whoever logged it; what is a `Secret` shows itself as stars anyway. A line has no line
+breaks.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import re
 from datetime import UTC, datetime
 from typing import Literal, TextIO
 
@@ -17,6 +18,8 @@ from tailrace.observe.names import EVENTS
 
 Format = Literal["json", "text"]
 Field = str | int | float | bool | None
+
+_URI = re.compile(r"""[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+""")
 
 
 def say(logger: logging.Logger, level: int, event: str, **fields: Field) -> None:
@@ -48,7 +51,7 @@ class TextLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         fields = _fields(self, record)
-        head = [str(fields.pop(name)) for name in ("time", "level", "logger", "event")]
+        head = [" ".join(str(fields.pop(name)).split()) for name in ("time", "level", "logger", "event")]
         rest = [f"{name}={json.dumps(value, ensure_ascii=False, default=str)}" for name, value in fields.items()]
         return " ".join([head[0], head[1].upper(), head[3], *rest])
 
@@ -58,6 +61,9 @@ def _fields(formatter: logging.Formatter, record: logging.LogRecord) -> dict[str
     said = {"time": moment, "level": record.levelname.lower(), "logger": record.name, "event": record.getMessage()}
     extra = getattr(record, "fields", {})
     trouble = {"traceback": formatter.formatException(record.exc_info)} if record.exc_info else {}
-    return {
-        name: masked_uri(value) if isinstance(value, str) else value for name, value in (said | extra | trouble).items()
-    }
+    whole = said | extra | trouble
+    return {name: _masked(value) if isinstance(value, str) else value for name, value in whole.items()}
+
+
+def _masked(text: str) -> str:
+    return _URI.sub(lambda found: masked_uri(found[0]), text)

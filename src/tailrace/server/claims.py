@@ -11,6 +11,7 @@ so of two servers that want a subscription one gets it, and who lost it renews n
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ class Claim:
 
 
 class Claims:
-    """The claims of one server. Not for several threads."""
+    """The claims of one server. For one thread, but for `held` and `overdue`, which any thread may ask."""
 
     def __init__(
         self,
@@ -51,12 +52,14 @@ class Claims:
         self._lease_seconds = lease_seconds
         self._now = meta_clock() if now is None else now
         self._monotonic = monotonic
+        self._lock = threading.Lock()
         self._held: dict[str, Claim] = {}
         self._renewed = -lease_seconds
 
     @property
     def held(self) -> dict[str, Claim]:
-        return dict(self._held)
+        with self._lock:
+            return dict(self._held)
 
     def take(self, but: Container[str] = ()) -> list[Claim]:
         """Claim every subscription that nobody holds, but for some."""
@@ -77,8 +80,10 @@ class Claims:
                 return None
             epoch = connection.execute(select(subscription.c.epoch).where(self._row(name))).scalar_one()
             connection.execute(update(subscribe).where(self._tables(name)).values(owner=self._owner))
-        self._held[name] = Claim(name, epoch, self._until(before))
-        return self._held[name]
+        claim = Claim(name, epoch, self._until(before))
+        with self._lock:
+            self._held[name] = claim
+        return claim
 
     def renew(self) -> list[Claim]:
         """Hold on to what is held, once in a third of the lease; returns what was lost, which must stop at once."""
@@ -86,30 +91,35 @@ class Claims:
         if not self._held or before < self._renewed + self._lease_seconds / 3:
             return []
         mine = and_(subscription.c.cluster_id == self._cluster_id, subscription.c.owner == self._owner)
-        mine = and_(mine, subscription.c.name.in_(self._held))
+        asked = list(self.held.values())
+        mine = and_(mine, subscription.c.name.in_([claim.subscription for claim in asked]))
         with self._meta.writing() as connection:
             connection.execute(update(subscription).where(mine).values(lease_until=self._lease_end()))
             kept = connection.execute(select(subscription.c.name, subscription.c.epoch).where(mine)).all()
         epochs = {row.name: row.epoch for row in kept}
-        lost = [claim for claim in self._held.values() if epochs.get(claim.subscription) != claim.epoch]
-        self._held = {
-            claim.subscription: replace(claim, until=self._until(before))
-            for claim in self._held.values()
-            if claim not in lost
-        }
+        with self._lock:
+            # What `overdue` gave up meanwhile stays given up, though its lease was extended.
+            asked = [claim for claim in asked if self._held.get(claim.subscription) == claim]
+            lost = [claim for claim in asked if epochs.get(claim.subscription) != claim.epoch]
+            for claim in asked:
+                self._held[claim.subscription] = replace(claim, until=self._until(before))
+            for claim in lost:
+                del self._held[claim.subscription]
         self._renewed = before
         return lost
 
     def overdue(self) -> list[Claim]:
-        """Forget, and return, what may not go on because it could not be renewed in time."""
-        late = [claim for claim in self._held.values() if self._monotonic() >= claim.until]
-        for claim in late:
-            del self._held[claim.subscription]
+        """Give up, and return, what may not go on because it could not be renewed in time. Asks no database."""
+        with self._lock:
+            late = [claim for claim in self._held.values() if self._monotonic() >= claim.until]
+            for claim in late:
+                del self._held[claim.subscription]
         return late
 
     def release(self, name: str) -> None:
         """Let the next server have it at once. Only after everything done for it has stopped."""
-        claim = self._held.pop(name, None)
+        with self._lock:
+            claim = self._held.pop(name, None)
         if claim is None:
             return
         mine = and_(self._row(name), subscription.c.owner == self._owner, subscription.c.epoch == claim.epoch)

@@ -6,6 +6,7 @@ For people to read: nothing is decided by a report. Only the owner of the newest
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from sqlalchemy import and_, exists, select, update
@@ -30,16 +31,18 @@ class Reports:
         self._meta = meta
         self._cluster_id = cluster_id
 
-    def save(self, name: str, epoch: int, made: Report) -> None:
-        owner = and_(
-            subscription.c.cluster_id == self._cluster_id,
-            subscription.c.name == name,
-            subscription.c.epoch == epoch,
-        )
-        mine = and_(report.c.cluster_id == self._cluster_id, report.c.subscribe_name == name)
-        said = {"made": meta_clock(), "report": json.dumps(asdict(made))}
+    def save(self, made: Mapping[tuple[str, int], Report]) -> None:
+        """Save what the owners of (name, epoch) say, in one transaction."""
         with self._meta.writing() as connection:
-            connection.execute(update(report).where(mine, exists().where(owner)).values(said))
+            for (name, epoch), each in made.items():
+                owner = and_(
+                    subscription.c.cluster_id == self._cluster_id,
+                    subscription.c.name == name,
+                    subscription.c.epoch == epoch,
+                )
+                mine = and_(report.c.cluster_id == self._cluster_id, report.c.subscribe_name == name)
+                said = {"made": meta_clock(), "report": json.dumps(asdict(each))}
+                connection.execute(update(report).where(mine, exists().where(owner)).values(said))
 
     def load(self) -> dict[str, AgedReport]:
         """The newest report of each subscription that has one."""

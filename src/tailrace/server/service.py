@@ -1,9 +1,10 @@
 """The service: claims subscriptions, hands them to a carrier, and keeps the meta database and the carrier in step.
 
-One thread does all of it, in rounds: renew what is held, stop what was lost, save what the carrier said, carry out
+One thread does it, in rounds: renew what is held, stop what was lost, save what the carrier said, carry out
 cancellations, claim what is free. A round comes at least every `poll_seconds`, and at once after a change through
 this server. Whatever may take long (a carrier that stops a delivery, an upstream that lets go of history) has a
-thread of its own, so that no lease runs out meanwhile.
+thread of its own, so that no lease runs out meanwhile; and a second thread, which asks no database, watches that a
+round that hangs does not outlast a lease.
 
 Guarantees: an assignment is handed over only with a claim, and taken back when the claim is lost or may be; a lease is
 given back only after its delivery has stopped. It holds nothing that is not in the meta database: another server, or
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -31,6 +33,9 @@ from tailrace.server.records import Records
 from tailrace.server.reports import Reports
 
 logger = logging.getLogger(__name__)
+
+WATCH_SECONDS = 0.1
+REPORT_SECONDS = 1.0
 
 MakesCarrier = Callable[[Ledger, Listener], Carrier]
 
@@ -59,41 +64,52 @@ class Service:
         self._endings = Endings(self._records, self._ledger, self._carrier)
         self._said: deque[tuple[str, State, TailraceError | None]] = deque()
         self._newest: dict[str, Report] = {}
+        self._reported = 0.0
         self._wake = threading.Event()
-        self._stopping = threading.Event()
-        self._ended = threading.Event()
+        self._asked = threading.Event()
+        self._stopped = threading.Event()
+        self._in_round = threading.Lock()
         self._failure: BaseException | None = None
         self._long = ThreadPoolExecutor(8, thread_name_prefix="ending")
+        self._lock = threading.Lock()
+        self._carries = True
         self._leaving: dict[str, Future[None]] = {}
         self._thread = threading.Thread(target=self._run, name="service", daemon=True)
+        self._watch = threading.Thread(target=self._watch_leases, name="leases", daemon=True)
 
     def start(self) -> None:
         self._carrier.start()
         self._thread.start()
+        self._watch.start()
         say(logger, logging.INFO, names.SERVER_STARTED, owner=self._options.owner)
 
     def stop(self) -> None:
-        """Stop all deliveries, then give their leases back."""
+        """Stop all deliveries, then give their leases back; until then they are renewed."""
         self.ask_to_stop()
-        if self._thread.ident is not None:
-            self._thread.join()
+        with self._in_round:
+            pass
         self._carrier.stop()
+        with self._lock:
+            self._carries = False
         self._long.shutdown()
+        self._stopped.set()
+        self._wake.set()
+        for thread in (self._thread, self._watch):
+            thread.join()
         if self._failure is None:
             self._hand_back()
         say(logger, logging.INFO, names.SERVER_STOPPED, owner=self._options.owner)
 
     def ask_to_stop(self) -> None:
-        """End `wait`, and begin nothing more; for a signal's handler, which must not wait."""
-        self._stopping.set()
-        self._wake.set()
+        """End `wait`, and claim nothing more; for a signal's handler, which must not wait."""
+        self._asked.set()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Until the service has ended by itself; raises what ended it. False when the time ran out."""
-        ended = self._ended.wait(seconds)
+        """Until the service is asked to stop; raises what ended it by itself. False when the time ran out."""
+        asked = self._asked.wait(seconds)
         if self._failure is not None:
             raise self._failure
-        return ended
+        return asked
 
     def wake(self) -> None:
         """Something has changed: do not wait for the next round."""
@@ -108,6 +124,7 @@ class Service:
 
     def _hand_back(self) -> None:
         try:
+            self._save_reports(at_once=True)
             self._save_what_was_said()
             for name in self._claims.held:
                 self._claims.release(name)
@@ -117,46 +134,54 @@ class Service:
 
     def _run(self) -> None:
         try:
-            while not self._stopping.is_set():
+            while not self._stopped.is_set():
                 self._wake.clear()
-                self._round()
+                with self._in_round:
+                    self._round()
                 self._wake.wait(self._options.poll_seconds)
         except BaseException as error:
             self._failure = error
-        finally:
-            self._ended.set()
+            self._asked.set()
 
     def _round(self) -> None:
         try:
-            self._keep()
+            self._lose(self._claims.renew())
+            # A state is saved with the report that led to it.
+            self._save_reports(at_once=bool(self._said))
             self._save_what_was_said()
             self._finish_endings()
-            self._begin_cancellations()
-            self._take()
+            if not self._asked.is_set():
+                self._begin_cancellations()
+                self._take()
         except Transient as error:
             # The deliveries go on as long as their leases do; the next round tries again.
             say(logger, logging.WARNING, names.SERVER_TROUBLED, reason=str(error))
-            self._lose(self._claims.overdue())
 
-    def _keep(self) -> None:
-        self._lose(self._claims.overdue())
-        self._lose(self._claims.renew())
+    def _watch_leases(self) -> None:
+        while not self._stopped.wait(WATCH_SECONDS):
+            self._lose(self._claims.overdue())
 
     def _lose(self, lost: list[Claim]) -> None:
         for claim in lost:
-            name = claim.subscription
-            say(logger, logging.WARNING, names.CLAIM_LOST, subscription=name, epoch=claim.epoch)
-            if name not in self._leaving:
-                self._leaving[name] = self._long.submit(self._endings.let_go, name)
+            say(logger, logging.WARNING, names.CLAIM_LOST, subscription=claim.subscription, epoch=claim.epoch)
+            self._leave(claim.subscription, self._endings.let_go)
+
+    def _leave(self, name: str, ending: Callable[..., None], *more: int) -> None:
+        """Begin an ending, unless one is under way or everything has stopped already."""
+        with self._lock:
+            if self._carries and name not in self._leaving:
+                self._leaving[name] = self._long.submit(ending, name, *more)
 
     def _take(self) -> None:
         # What has not stopped here yet is not claimed anew: it would be carried twice.
-        for claim in self._claims.take(but=self._leaving):
+        with self._lock:
+            leaving = set(self._leaving)
+        for claim in self._claims.take(but=leaving):
             name = claim.subscription
             record = self._records.get(name)
             say(logger, logging.INFO, names.CLAIMED, subscription=name, epoch=claim.epoch)
             if record.state == "cancelling":
-                self._end(name, claim.epoch)
+                self._leave(name, self._endings.cancel, claim.epoch)
             else:
                 self._carrier.add(record.assignment(claim.epoch))
 
@@ -164,18 +189,15 @@ class Service:
         held = self._claims.held
         for name in self._records.cancelling():
             if name in held:
-                self._end(name, held[name].epoch)
-
-    def _end(self, name: str, epoch: int) -> None:
-        if name not in self._leaving:
-            self._leaving[name] = self._long.submit(self._endings.cancel, name, epoch)
+                self._leave(name, self._endings.cancel, held[name].epoch)
 
     def _finish_endings(self) -> None:
         """Give back the leases of deliveries that have stopped."""
-        for name, future in list(self._leaving.items()):
-            if future.done():
-                del self._leaving[name]
-                self._conclude(name, future)
+        with self._lock:
+            done = {name: future for name, future in self._leaving.items() if future.done()}
+            self._leaving = {name: future for name, future in self._leaving.items() if name not in done}
+        for name, future in done.items():
+            self._conclude(name, future)
 
     def _conclude(self, name: str, future: Future[None]) -> None:
         """An ending that failed is begun again where it is still asked for; the others do not suffer from it."""
@@ -191,11 +213,16 @@ class Service:
             name, state, error = self._said[0]
             self._save_state(name, state, error)
             self._said.popleft()
+
+    def _save_reports(self, at_once: bool) -> None:
+        """The newest of each, otherwise once a second: they are only for people."""
+        moment = time.monotonic()
+        if not self._newest or (moment < self._reported + REPORT_SECONDS and not at_once):
+            return
+        newest = {name: self._newest.pop(name) for name in list(self._newest)}
         held = self._claims.held
-        for name in list(self._newest):
-            report = self._newest.pop(name)
-            if name in held:
-                self._reports.save(name, held[name].epoch, report)
+        self._reports.save({(name, held[name].epoch): each for name, each in newest.items() if name in held})
+        self._reported = moment
 
     def _save_state(self, name: str, state: State, error: TailraceError | None) -> None:
         claim = self._claims.held.get(name)
@@ -203,6 +230,5 @@ class Service:
             return
         level = {"failed": logging.ERROR, "warning": logging.WARNING}.get(state, logging.INFO)
         say(logger, level, names.STATE_CHANGED, subscription=name, state=state, reason=str(error) if error else None)
-        if state in ("failed", "finished") and name not in self._leaving:
-            work = self._endings.finish if state == "finished" else self._endings.let_go
-            self._leaving[name] = self._long.submit(work, name)
+        if state in ("failed", "finished"):
+            self._leave(name, self._endings.finish if state == "finished" else self._endings.let_go)

@@ -33,9 +33,10 @@ EVERYTHING = ("*.*",)
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A subscription, masked, and the newest report of it; `lag_seconds` is what its lag is now.
+    """A subscription, masked, and the newest report of it.
 
-    `warnings` come with the answer to `subscribe` alone: what was asked for and has no effect.
+    `lag_seconds` is what its lag is now; None before the first report, and once nothing more will come. `warnings` come
+    with the answer to `subscribe` alone: what was asked for and has no effect.
     """
 
     subscription: Subscription
@@ -44,7 +45,9 @@ class Status:
 
     @property
     def lag_seconds(self) -> float | None:
-        return lag_seconds(self.report.report.lag_seconds, self.report.age_seconds) if self.report else None
+        if self.report is None or self.subscription.state in ("finished", "cancelled"):
+            return None
+        return lag_seconds(self.report.report.lag_seconds, self.report.age_seconds)
 
 
 class Subscriptions:
@@ -59,8 +62,7 @@ class Subscriptions:
         """Make a subscription. ConfigError with everything that is wrong, AlreadyExists, or what the upstream says."""
         findings = _Findings(request.problems())
         chosen = _choose(request, findings)
-        if not findings.problems:
-            findings.problems += _sink_problems(request)
+        _try_sink(request, findings)
         start, tables = _ask_upstream(request, chosen, findings)
         if findings.problems:
             said = "; ".join(f"{each.key}: {each.message}" for each in findings.problems)
@@ -110,6 +112,9 @@ class _Findings:
     def add(self, key: str, message: str) -> None:
         self.problems.append(Problem(key, message))
 
+    def of(self, *keys: str) -> bool:
+        return any(each.key in keys for each in self.problems)
+
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
@@ -137,13 +142,18 @@ def _choose(request: SubscribeRequest, findings: _Findings) -> _Choice:
     return _Choice(rules, changefeed.case_sensitive, changefeed.force_replicate)
 
 
-def _sink_problems(request: SubscribeRequest) -> list[Problem]:
+def _try_sink(request: SubscribeRequest, findings: _Findings) -> None:
+    """A sink is made of every configuration that can be read; it is asked whether all is well once all else is."""
+    if findings.of("config", "time zone"):
+        return
     try:
         sink = plugins.open_sink(SinkSpec(request.name, request.sink, request.config, request.time_zone))
     except ConfigError as error:
-        return [Problem("sink", error.message)]
+        findings.add("sink", error.message)
+        return
     try:
-        return sink.verify()
+        if not findings.problems:
+            findings.problems += sink.verify()
     finally:
         sink.close()
 

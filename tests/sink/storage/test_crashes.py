@@ -63,7 +63,7 @@ def in_spite_of(run: Run, commits: list[Ts]) -> None:
             run.start()
 
 
-@pytest.mark.parametrize("at_pass", [1, 2, 3, 7])
+@pytest.mark.parametrize("at_pass", [1, 4])
 @pytest.mark.parametrize("point", [*COMMIT_POINTS, "stage-file"])
 def test_a_crash_at_any_step_leaves_the_folder_as_without_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: dict[str, bytes], point: str, at_pass: int
