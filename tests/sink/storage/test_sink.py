@@ -111,6 +111,14 @@ def test_the_date_is_the_commit_date_in_the_zone_of_the_subscription(tmp_path: P
     assert [name.split("/")[3] for name in data_files(tmp_path)] == ["2026-01-01", "2026-01-02"]
 
 
+def test_a_file_goes_on_over_midnight_where_the_folder_does(tmp_path: Path) -> None:
+    run = Run(spec(tmp_path, config='date-separator = "month"\n[sink.csv]\ninclude-commit-ts = true\n'))
+    day = 24 * 3600 * 1000
+    run.deliver([batch(ORDERS, [ts(at * day) for at in range(33)])])
+    assert [name.split("/")[3] for name in data_files(tmp_path)] == ["2026-01", "2026-02"]
+    assert len(ids(tmp_path)) == 33
+
+
 @pytest.mark.parametrize("atomicity", ["none", "table"])
 def test_files_rotate_by_size_and_transactions_stay_whole_where_asked(tmp_path: Path, atomicity: str) -> None:
     run = Run(spec(tmp_path, f"&file-size=1048576&transaction-atomicity={atomicity}"))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import date, datetime, timedelta
 
 from tailrace.change.tso import Ts
@@ -36,7 +36,7 @@ class Cleanup:
         self._now = now
         self._due = when.next_after(now().replace(tzinfo=None)) if self._days else None
         self._pool: ThreadPoolExecutor | None = None
-        self._running = False
+        self._under_way: Future[None] | None = None
 
     def tick(self, checkpoint: Ts) -> None:
         """Call this often; starts a cleanup when its time has come and none is under way."""
@@ -44,10 +44,14 @@ class Cleanup:
         if self._due is None or now < self._due:
             return
         self._due = self._when.next_after(now)
-        if checkpoint and not self._running:
+        if checkpoint and (self._under_way is None or self._under_way.done()):
             self._pool = self._pool or ThreadPoolExecutor(1, "tailrace-cleanup")
-            self._running = True
-            self._pool.submit(self._run, checkpoint)
+            self._under_way = self._pool.submit(self._run, checkpoint)
+
+    def wait(self) -> None:
+        """Until the cleanup that is under way, if one is, has ended."""
+        if self._under_way is not None:
+            self._under_way.result()
 
     def close(self) -> None:
         if self._pool is not None:
@@ -60,8 +64,6 @@ class Cleanup:
             _LOG.info("%s: removed %d date folders before %s", self._store.place, removed, before)
         except TailraceError as error:
             _LOG.warning("%s: the cleanup of expired files failed and comes again: %s", self._store.place, error)
-        finally:
-            self._running = False
 
 
 def remove_expired(store: Store, before: date, partitions: bool) -> int:

@@ -18,13 +18,6 @@ _CONNECT_SECONDS = 5.0
 _REQUEST_SECONDS = 60.0
 _ATTEMPTS = 3
 _DEFAULT_REGION = "us-east-1"
-_HONOURED = {"endpoint", "region", "provider", "role-arn", "external-id", "force-path-style", "account-name"}
-_HONOURED |= {"access-key", "secret-access-key", "session-token", "account-key", "sas-token"}
-_INSTEAD = {
-    "credentials-file": "set GOOGLE_APPLICATION_CREDENTIALS",
-    "profile": "set AWS_PROFILE",
-    "use-accelerate-endpoint": "give the accelerated endpoint as endpoint",
-}
 
 
 def open_bucket(target: ObjectStore) -> Bucket:
@@ -34,11 +27,6 @@ def open_bucket(target: ObjectStore) -> Bucket:
     make = _CLIENTS.get(target.scheme)
     if make is None:
         raise ConfigError(f"sink-uri has the scheme {target.scheme}; a bucket's is one of {', '.join(_CLIENTS)}")
-    given = [name for name, _ in (*target.options, *target.secrets)]
-    for name in given:
-        if name not in _HONOURED and target.option(name) != "false":
-            instead = _INSTEAD.get(name, "set it as the bucket's default")
-            raise ConfigError(f"sink-uri has the parameter {name}, which this sink cannot hand on; {instead}")
     endpoint = target.option("endpoint")
     root = f"{target.bucket}/{target.prefix.strip('/')}".rstrip("/")
     place = f"bucket {target.scheme}://{root}" + (f" at {endpoint}" if endpoint else "")

@@ -7,6 +7,7 @@ and, by an index, no file before all smaller ones.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import xxhash
@@ -45,7 +46,8 @@ def _publish(folder: FolderMoves, store: Store) -> None:
     """Ascending, so that a reader that looks in between never finds a gap."""
     for move in folder.moves:
         target = f"{folder.folder}/{move.name}"
-        if not store.publish(move.source, target) and not _is_there(move, target, store):
+        done = store.publish(move.source, target) or _is_there(move, target, store) or _was_named(folder, move, store)
+        if not done:
             raise SinkRefused(
                 f"{target} should hold {move.size} bytes of {move.source}, but neither of them is there; "
                 f"somebody removed files of this prefix",
@@ -57,3 +59,15 @@ def _publish(folder: FolderMoves, store: Store) -> None:
 def _is_there(move: Move, target: str, store: Store) -> bool:
     data = store.read(target)
     return data is not None and len(data) == move.size and xxhash.xxh3_128_hexdigest(data) == move.checksum
+
+
+def _was_named(folder: FolderMoves, move: Move, store: Store) -> bool:
+    """Whether the index is beyond this file: it had its name, and a reader that removes what it has read was here."""
+    path, _ = folder.index
+    text = store.read(path)
+    return text is not None and _number(text.decode("utf-8", "replace")) >= _number(move.name)
+
+
+def _number(name: str) -> int:
+    found = re.match(r"CDC(\d+)", name, re.ASCII)
+    return int(found[1]) if found else 0

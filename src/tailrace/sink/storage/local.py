@@ -26,6 +26,7 @@ _FULL = {errno.ENOSPC, errno.EDQUOT}
 _NEVER = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.EXDEV}
 _SINGLE_FLUSHES = 4
+_MOST_KNOWN = 16_384
 _TMP = f"{OWN}/tmp"
 
 
@@ -98,8 +99,10 @@ class LocalStore:
             except FileExistsError:
                 self._take_over(source, target)
             except OSError as error:
-                if error.errno not in _NO_LINKS or not os.path.exists(self._full(source)):
+                if error.errno not in _NO_LINKS:
                     raise
+                if not os.path.exists(self._full(source)):
+                    return False
                 self._rename(source, target)
             self._touch(os.path.dirname(self._full(target)))
             return True
@@ -165,6 +168,8 @@ class LocalStore:
             self._touch(level)
         os.makedirs(folder, exist_ok=True)
         with self._lock:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
             self._known.add(folder)
 
     def _folder_anew(self, path: str) -> None:

@@ -16,6 +16,8 @@ from tailrace.sink.storage.naming import FolderMoves, Move
 from tailrace.sink.storage.paths import Layout, index_path
 from tailrace.sink.storage.staging import StagedFile
 
+_MOST_FOLDERS = 100_000
+
 
 class Numbers:
     """The next free number of each folder; looked up when a folder is first used, and counted from then on."""
@@ -26,6 +28,8 @@ class Numbers:
         self._next: dict[str, int] = {}
 
     def look_up(self, folders: Sequence[str]) -> None:
+        if len(self._next) > _MOST_FOLDERS:
+            self._next.clear()
         new = [folder for folder in folders if folder not in self._next]
         self._next.update(zip(new, self._store.each(self._first_free, new), strict=True))
 

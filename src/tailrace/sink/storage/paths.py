@@ -45,11 +45,15 @@ class Layout:
         return self._day(ts).strftime(form) if form else ""
 
     def date_ends(self, ts: Ts) -> Ts | None:
-        """The first ts after the calendar day of `ts`; None where files are not divided by date."""
-        if self.date_separator == "none":
-            return None
-        midnight = datetime.combine(self._day(ts) + timedelta(days=1), time(), self.zone)
-        return compose(round(midnight.timestamp() * 1000))
+        """The first ts of the date level after that of `ts`; None where files are not divided by date."""
+        day = self._day(ts)
+        following = {
+            "none": None,
+            "year": date(day.year + 1, 1, 1),
+            "month": (day.replace(day=1) + timedelta(days=31)).replace(day=1),
+            "day": day + timedelta(days=1),
+        }[self.date_separator]
+        return None if following is None else self._begin(following)
 
     def folder(self, schema: str, table: str, version: Ts, partition_id: int, date_level: str) -> str:
         """The data folder; `partition_id` is 0 for a table without partitions."""
@@ -81,12 +85,14 @@ class Layout:
         return int(digits)
 
     def _day(self, ts: Ts) -> date:
-        local = moment(ts, self.zone)
-        if local.fold:
-            # The hour that runs twice counts as the clock ran before: so the date of a later ts is never smaller.
-            earlier = local.replace(fold=0).utcoffset() or timedelta()
-            return (local.astimezone(UTC).replace(tzinfo=None) + earlier).date()
-        return local.date()
+        """The last day that has begun: where the clock goes back over midnight, the new day goes on."""
+        shown = moment(ts, self.zone).date()
+        following = shown + timedelta(days=1)
+        return following if ts >= self._begin(following) else shown
+
+    def _begin(self, day: date) -> Ts:
+        """The first ts at which the clock shows this day or a later one."""
+        return compose(round(datetime.combine(day, time(), self.zone).timestamp() * 1000))
 
 
 def index_path(folder: str) -> str:

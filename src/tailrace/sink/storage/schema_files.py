@@ -22,6 +22,8 @@ from tailrace.sink.storage.staging import StagedFile
 
 _NAME = re.compile(r"schema_(\d+)_(\d{10})\.json", re.ASCII)
 
+_MOST_VERSIONS = 100_000
+
 Key = tuple[str, str, Ts]
 
 
@@ -63,6 +65,8 @@ class SchemaFiles:
         return Needed(versions, tuple(missing))
 
     def settled(self, needed: Needed) -> None:
+        if len(self._known) > _MOST_VERSIONS:
+            self._known.clear()
         self._known.update(needed.versions)
 
     def forget(self) -> None:

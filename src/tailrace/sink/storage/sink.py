@@ -24,6 +24,8 @@ from tailrace.sink.storage.settings import load_settings
 from tailrace.sink.storage.writer import StorageWriter
 
 _PIECE_BYTES = 64 << 20
+# Readers expect a `metadata` that is never older than two seconds while nothing happens.
+_IDLE_SECONDS = 1.5
 
 
 class StorageSink:
@@ -43,6 +45,7 @@ class StorageSink:
             cut_seconds=self._settings.flush_seconds,
             piece_bytes=_PIECE_BYTES,
             merged=True,
+            idle_seconds=_IDLE_SECONDS,
             split_updates=not self._settings.raw_change_event,
             whole_transactions=self._settings.whole_transactions,
             joined_partitions=not self._settings.layout.partition_separator,
