@@ -33,7 +33,7 @@ SINKS: dict[str, tuple[str, str]] = {
 }
 
 UPSTREAMS: dict[str, tuple[str, str]] = {
-    "dataserver": ("tailrace.upstream.dataserver.client:DataServerUpstream", "dataserver"),
+    "dataserver": ("tailrace.upstream.dataserver.client:DataServerUpstream", ""),
     "memory": ("tailrace.upstream.memory:MemoryUpstream", ""),
 }
 

@@ -6,6 +6,7 @@ byte that is not UTF-8 as `\\ufffd`. Bytes values are texts; keys keep their ord
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -27,7 +28,7 @@ def render(value: Json, indent: str = "") -> str:
         return _block("[]", [render(item, indent + _STEP) for item in value], indent)
     if isinstance(value, float):
         return _number(value)
-    return {"None": "null", "True": "true", "False": "false"}.get(str(value), str(value))
+    return json.dumps(value)
 
 
 def quote(text: str | bytes) -> str:

@@ -84,7 +84,8 @@ def parse(text: str | bytes, place: str) -> SchemaFile:
         raise DecodeError(f"a schema file that is not JSON: {broken}", position=place) from broken
     if not isinstance(said, dict):
         raise DecodeError(f"a schema file holds an object, not {type(said).__name__}", position=place)
-    columns = said.get("TableColumns") or []
+    columns = said.get("TableColumns")
+    columns = [] if columns is None else columns
     if not isinstance(columns, list) or not all(isinstance(column, dict) for column in columns):
         raise DecodeError("TableColumns of a schema file is an array of objects or null", position=place)
     total = _integer(said, "TableColumnsTotal", place, default=len(columns))

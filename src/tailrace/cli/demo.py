@@ -95,7 +95,7 @@ class _Demo:
 
     def _subscribe(self, server: ServerProcess, upstream: str) -> None:
         sink = f"file://{self._copy}?protocol=csv&flush-interval=2s"
-        config = "[sink.csv]\ninclude-commit-ts = true\n"
+        config = '[sink]\nschema-dialect = "new"\n[sink.csv]\ninclude-commit-ts = true\n'
         with server.client() as client:
             client.subscribe(SubscribeRequest(NAME, upstream, sink, config, (f"{shop.SCHEMA}.*",)))
 

@@ -83,6 +83,8 @@ def first_refused(values: pa.Array, wanted: pa.DataType) -> int:
 
 
 def shown(values: pa.Array, row: int) -> str:
-    """A value for an error message: quoted, and cut where it is long."""
-    text = repr(values[row].as_py())
+    """A value for an error message: quoted, cut where it is long, whatever its bytes are."""
+    value = values[row]
+    plain = value.as_buffer().to_pybytes().decode("utf-8", "backslashreplace") if hasattr(value, "as_buffer") else value
+    text = repr(plain)
     return text if len(text) <= 60 else text[:60] + "..."

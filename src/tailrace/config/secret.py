@@ -26,6 +26,7 @@ _SECRET_WORDS = (
 _SHOWN = frozenset({"sasl-oauth-token-url", "credentials-file"})
 _ALWAYS = frozenset({"key", "pwd", "sig", "sas", "access_key", "auth"})
 _PARAMETER = re.compile(r"([?&;#]|^)([^=&;#?]+)=([^&;#]*)")
+_HOLDS_USER = re.compile("(//|%2f%2f).*(@|%40)", re.IGNORECASE)
 _USER = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)([^?#]*)@")
 
 
@@ -75,7 +76,8 @@ def masked_uri(uri: str) -> str:
         return f"{found[1]}{name}{colon}{_MASK if colon else ''}@"
 
     def parameter(found: re.Match[str]) -> str:
-        shown = _MASK if is_secret_name(found[2]) and found[3] else found[3]
+        hidden = found[3] and (is_secret_name(found[2]) or _HOLDS_USER.search(found[3]))
+        shown = _MASK if hidden else found[3]
         return f"{found[1]}{found[2]}={shown}"
 
     return _PARAMETER.sub(parameter, _USER.sub(user, uri))

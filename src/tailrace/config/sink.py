@@ -9,7 +9,12 @@ from __future__ import annotations
 from typing import cast
 
 from tailrace.config.csv import check_csv, read_csv
-from tailrace.config.storage import SCHEMES, backend_name, parameters, read_storage
+from tailrace.config.kafka import PARAMETERS as KAFKA_PARAMETERS
+from tailrace.config.kafka import SCHEMES as KAFKA
+from tailrace.config.kafka import read_kafka
+from tailrace.config.messages import PARAMETERS as MESSAGE_PARAMETERS
+from tailrace.config.messages import read_messages
+from tailrace.config.storage import SCHEMES, check_parameters, read_storage
 from tailrace.config.table import Table, unknown
 from tailrace.config.uri import SinkUri
 from tailrace.config.values import (
@@ -40,11 +45,9 @@ _OF_FILES = ("csv", "canal-json")
 _QUEUES = frozenset({"kafka", "kafka+ssl", "pulsar", "pulsar+ssl"})
 _DATABASES = frozenset({"mysql", "mysql+ssl", "tidb", "tidb+ssl"})
 _SHARED = ("protocol", "transaction-atomicity")
-_CODEC_FLAGS = ("enable-tidb-extension", "only-output-updated-columns", "content-compatible")
-_CODEC_NUMBERS = ("max-message-bytes", "max-batch-size")
 _DATES = ("none", "year", "month", "day")
 _DIGITS = (6, 20)
-_OTHER_SINKS = ("kafka-config", "pulsar-config", "mysql-config", "safe-mode")
+_OTHER_SINKS = ("pulsar-config", "mysql-config", "safe-mode")
 _OF_QUEUES = ("dispatchers", "column-selectors")
 
 
@@ -54,13 +57,14 @@ def read_sink(uri: SinkUri, root: Table, warnings: list[str]) -> SinkConfig:
     files = uri.scheme in SCHEMES
     csv = read_csv(table.table("csv"))
     if files:
-        known = (*_SHARED, *_CODEC_FLAGS, *_CODEC_NUMBERS, *parameters(uri.scheme))
-        uri.refuse_others(known, backend_name)
+        check_parameters(uri, (*_SHARED, *MESSAGE_PARAMETERS), warnings)
         check_csv(csv, table.table("csv"))
         unused = [name for name in (*_OTHER_SINKS, *_OF_QUEUES) if table.has(name)]
         warnings.extend(f"{table.key(name)} has no effect on a {uri.scheme}:// sink" for name in unused)
+    elif uri.scheme in KAFKA:
+        uri.refuse_others((*_SHARED, *KAFKA_PARAMETERS))
     protocol = _protocol(uri, table)
-    config = SinkConfig(
+    return SinkConfig(
         protocol=protocol,
         terminator=table.text("terminator", "\r\n"),
         transaction_atomicity=_atomicity(uri, table),
@@ -69,20 +73,16 @@ def read_sink(uri: SinkUri, root: Table, warnings: list[str]) -> SinkConfig:
         file_index_width=_digits(table, warnings) if files else _DIGITS[1],
         schema_dialect=cast(SchemaDialect, table.choice("schema-dialect", "classic", ("classic", "new"))),
         dispatch_dialect=cast(DispatchDialect, table.choice("dispatch-dialect", "tailrace", ("tailrace", "ticdc"))),
-        enable_tidb_extension=uri.flag("enable-tidb-extension", False),
-        only_output_updated_columns=_flag(uri, table, "only-output-updated-columns"),
-        content_compatible=_flag(uri, table, "content-compatible"),
         delete_only_output_handle_key_columns=_keys_only(protocol, root),
         dispatchers=tuple(_dispatcher(row) for row in table.tables("dispatchers")),
         column_selectors=tuple(
             ColumnSelector(row.texts("matcher"), row.texts("columns")) for row in table.tables("column-selectors")
         ),
         csv=csv,
+        messages=read_messages(uri, root, protocol),
         storage=read_storage(uri, table.table("cloud-storage-config"), warnings) if files else None,
+        kafka=read_kafka(uri, table.table("kafka-config"), warnings) if uri.scheme in KAFKA else None,
     )
-    if files:
-        _check_codec_numbers(uri)
-    return config
 
 
 def _protocol(uri: SinkUri, table: Table) -> str:
@@ -132,10 +132,6 @@ def _digits(table: Table, warnings: list[str]) -> int:
     return _DIGITS[1]
 
 
-def _flag(uri: SinkUri, table: Table, name: str) -> bool:
-    return uri.flag(name, table.flag(name))
-
-
 def _keys_only(protocol: str, root: Table) -> bool:
     name = "delete-only-output-handle-key-columns"
     if not root.table("sink").flag(name):
@@ -157,9 +153,3 @@ def _dispatcher(row: Table) -> DispatchRule:
         columns=row.texts("columns"),
         topic=row.text("topic"),
     )
-
-
-def _check_codec_numbers(uri: SinkUri) -> None:
-    for name in _CODEC_NUMBERS:
-        if uri.number(name, 1) <= 0:
-            raise ConfigError(f"the URI parameter {name} is {uri.number(name, 1)}; it may be 1 or more")

@@ -14,30 +14,30 @@ from tailrace.config.values import ObjectStore, StorageConfig
 from tailrace.errors import ConfigError
 
 FILES = frozenset({"file", "nfs"})
-_S3 = (
-    "endpoint",
-    "region",
-    "storage-class",
-    "sse",
-    "sse-kms-key-id",
-    "acl",
-    "provider",
-    "profile",
-    "role-arn",
-    "external-id",
-    "force-path-style",
-    "use-accelerate-endpoint",
-)
-_GCS = ("endpoint", "storage-class", "predefined-acl", "credentials-file", "anonymous")
-_AZURE = ("endpoint", "account-name", "access-tier", "encryption-scope")
+_S3 = ("endpoint", "region", "force-path-style", "role-arn", "external-id")
+_GCS = ("endpoint", "anonymous")
+_AZURE = ("endpoint", "account-name")
 _OPTIONS = {"s3": _S3, "gcs": _GCS, "gs": _GCS, "azblob": _AZURE, "azure": _AZURE}
 _S3_SECRETS = ("access-key", "secret-access-key", "session-token")
-_AZURE_SECRETS = ("account-key", "sas-token", "encryption-key")
+_AZURE_SECRETS = ("account-key", "sas-token")
 _SECRETS = {"s3": _S3_SECRETS, "azblob": _AZURE_SECRETS, "azure": _AZURE_SECRETS}
 SCHEMES = FILES | _OPTIONS.keys()
 
+# Parameters of TiCDC that say how objects are kept or paid for: leaving them out in silence would be wrong.
+_S3_REFUSED = ("acl", "sse", "sse-kms-key-id", "storage-class", "profile")
+_GCS_REFUSED = ("predefined-acl", "storage-class", "credentials-file")
+_AZURE_REFUSED = ("access-tier", "encryption-scope", "encryption-key")
+_REFUSED = {
+    "s3": _S3_REFUSED,
+    "gcs": _GCS_REFUSED,
+    "gs": _GCS_REFUSED,
+    "azblob": _AZURE_REFUSED,
+    "azure": _AZURE_REFUSED,
+}
+_UNUSED = ("provider", "use-accelerate-endpoint")
+
 OWN_PARAMETERS = ("worker-count", "flush-interval", "file-size")
-_FLAGS = ("force-path-style", "use-accelerate-endpoint", "anonymous")
+_FLAGS = ("force-path-style", "anonymous")
 _WORKERS = (1, 512)
 _FLUSH_SECONDS = (2.0, 600.0)
 _FILE_BYTES = (1 << 20, 512 << 20)
@@ -46,7 +46,18 @@ _CONCURRENCY = (1, 512)
 
 def parameters(scheme: str) -> tuple[str, ...]:
     """The names of the parameters that say where to write and how to reach it."""
-    return (*OWN_PARAMETERS, *_OPTIONS.get(scheme, ()), *_SECRETS.get(scheme, ()))
+    return (*OWN_PARAMETERS, *_backend(scheme))
+
+
+def check_parameters(uri: SinkUri, others: tuple[str, ...], warnings: list[str]) -> None:
+    """Refuses a parameter that is neither one of storage nor of `others`, and one that could not be honoured."""
+    for name in map(_spelled, uri.names):
+        if name in _REFUSED.get(uri.scheme, ()):
+            raise ConfigError(f"the URI parameter {name} of TiCDC can not be honoured by Tailrace; leave it away")
+        if uri.scheme == "s3" and name in _UNUSED:
+            warnings.append(f"the URI parameter {name} has no effect in Tailrace")
+    backend = _backend(uri.scheme)
+    uri.refuse_others((*others, *parameters(uri.scheme)), (name for name in uri.names if _spelled(name) in backend))
 
 
 def read_storage(uri: SinkUri, table: Table, warnings: list[str]) -> StorageConfig:
@@ -69,14 +80,18 @@ def read_storage(uri: SinkUri, table: Table, warnings: list[str]) -> StorageConf
         flush_interval=flush,
         file_size=int(size),
         flush_concurrency=concurrency,
-        file_expiration_days=table.number("file-expiration-days", 0),
+        file_expiration_days=max(table.number("file-expiration-days", 0), 0),
         file_cleanup_cron_spec=cron,
         output_column_id=table.flag("output-column-id"),
         output_raw_change_event=table.flag("output-raw-change-event"),
     )
 
 
-def backend_name(name: str) -> str:
+def _backend(scheme: str) -> tuple[str, ...]:
+    return (*_OPTIONS.get(scheme, ()), *_SECRETS.get(scheme, ()), *(_UNUSED if scheme == "s3" else ()))
+
+
+def _spelled(name: str) -> str:
     """A parameter's name as object stores read it: `access_key` is `access-key`."""
     return name.lower().replace("_", "-")
 
@@ -90,7 +105,7 @@ def _within(name: str, value: float, limits: tuple[float, float], warnings: list
 
 
 def _store(uri: SinkUri) -> ObjectStore:
-    given = {backend_name(name): uri.text(name) for name in reversed(uri.names)}
+    given = {_spelled(name): uri.text(name) for name in reversed(uri.names)}
     options = tuple((name, given[name]) for name in _OPTIONS.get(uri.scheme, ()) if given.get(name))
     secrets = tuple((name, Secret(given[name])) for name in _SECRETS.get(uri.scheme, ()) if given.get(name))
     for name, value in options:

@@ -87,18 +87,21 @@ def read_toml(text: str) -> Table:
 def unknown(what: str, name: str, known: Iterable[str]) -> ConfigError:
     """The error for a name that is not among the known ones."""
     names = sorted(known)
-    nearest = get_close_matches(name, names, n=1, cutoff=0.5)
-    hint = f"; did you mean {nearest[0]}?" if nearest else ""
-    return ConfigError(f"{what} {name!r} is unknown; it may be one of {', '.join(names)}{hint}")
+    return ConfigError(f"{what} {name!r} is unknown; it may be one of {', '.join(names)}{_nearest(name, names)}")
 
 
 def choice_of(value: str, key: str, choices: Sequence[str]) -> str:
     """`value`, when it is one of the choices."""
     if value not in choices:
-        nearest = get_close_matches(value.lower(), choices, n=1, cutoff=0.5)
-        hint = f"; did you mean {nearest[0]}?" if nearest else ""
-        raise ConfigError(f"{key} is {value!r}; it may be {' or '.join(choices)}{hint}")
+        raise ConfigError(f"{key} is {value!r}; it may be {' or '.join(choices)}{_nearest(value, choices)}")
     return value
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    """The question whether another name was meant, whatever its case; empty when none is near."""
+    lower = {each.lower(): each for each in names}
+    found = get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
+    return f"; did you mean {lower[found[0]]}?" if found else ""
 
 
 def duration_of(text: str, key: str) -> float:

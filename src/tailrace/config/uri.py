@@ -6,7 +6,7 @@ there may be is the sink's business (`SinkUri.refuse_others`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -63,11 +63,11 @@ class SinkUri:
     def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
         return choice_of(self.text(name, default), f"the URI parameter {name}", choices)
 
-    def refuse_others(self, known: Iterable[str], spelled: Callable[[str], str] = str) -> None:
-        """`spelled` gives a parameter's usual spelling."""
-        names = frozenset(known)
+    def refuse_others(self, known: Iterable[str], besides: Iterable[str] = ()) -> None:
+        """Raises for a parameter that is not known; `besides` are names that are known too, but not proposed."""
+        names, quiet = frozenset(known), frozenset(besides)
         for name in self.names:
-            if spelled(name) not in names:
+            if name not in names | quiet:
                 raise unknown(f"the parameter of a {self.scheme}:// URI", name, names)
 
 
@@ -81,6 +81,10 @@ def parse_uri(text: str) -> SinkUri:
     try:
         split = urlsplit(text)
         pairs = parse_qsl(split.query, keep_blank_values=True, strict_parsing=bool(split.query))
-    except ValueError as wrong:
-        raise ConfigError(f"the sink URI {masked_uri(text)} can not be read") from wrong
+    except ValueError:
+        # The reason may quote a part of a secret.
+        shown = masked_uri(text).partition("?")[0]
+        raise ConfigError(f"the sink URI {shown} can not be read; parameters are name=value, joined by &") from None
+    if split.fragment:
+        raise ConfigError(f"the sink URI of {scheme.lower()}:// has a #, and what follows it would be lost; write %23")
     return SinkUri(scheme.lower(), unquote(split.netloc), unquote(split.path), tuple(pairs))

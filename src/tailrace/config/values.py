@@ -73,25 +73,10 @@ class StorageConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class EventFilter:
-    """One `[[filter.event-filters]]`."""
-
-    matcher: tuple[str, ...]
-    ignore_event: tuple[str, ...]
-    ignore_sql: tuple[str, ...]
-    ignore_insert_value_expr: str
-    ignore_update_new_value_expr: str
-    ignore_update_old_value_expr: str
-    ignore_delete_value_expr: str
-
-
-@dataclass(frozen=True, slots=True)
 class FilterConfig:
     """`[filter]`; the rules are compiled by `route`."""
 
     rules: tuple[str, ...]
-    ignore_txn_start_ts: tuple[int, ...]
-    event_filters: tuple[EventFilter, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +99,66 @@ class ColumnSelector:
 
 
 @dataclass(frozen=True, slots=True)
+class MessageConfig:
+    """How rows become messages; sizes in bytes. URIs are secrets, because they may hold some."""
+
+    enable_tidb_extension: bool
+    max_batch_size: int
+    max_message_bytes: int
+    avro_decimal_handling_mode: str
+    avro_bigint_unsigned_handling_mode: str
+    avro_enable_watermark: bool
+    schema_registry: Secret
+    only_output_updated_columns: bool
+    content_compatible: bool
+    debezium_disable_schema: bool
+    encoding_format: Literal["json", "avro"]
+    large_message_handle_option: str
+    large_message_handle_compression: str
+    claim_check_storage_uri: Secret
+    claim_check_raw_value: bool
+    open_output_old_value: bool
+    debezium_output_old_value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaTls:
+    """Paths of files are empty where the system's own certificates are meant."""
+
+    enabled: bool
+    ca: str
+    cert: str
+    key: str
+    insecure_skip_verify: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaConfig:
+    """A Kafka URI's parameters and `[sink.kafka-config]`. Timeouts in seconds; `partition_num` 0: as the topic has."""
+
+    brokers: tuple[str, ...]
+    topic: str
+    partition_num: int
+    replication_factor: int
+    kafka_version: str
+    compression: str
+    client_id: str
+    auto_create_topic: bool
+    dial_timeout: float
+    write_timeout: float
+    read_timeout: float
+    required_acks: int
+    max_retry: int
+    output_raw_change_event: bool
+    tls: KafkaTls
+    sasl_options: tuple[tuple[str, str], ...]
+    sasl_secrets: tuple[tuple[str, Secret], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SinkConfig:
-    """`[sink]` with what the URI says of the same. `storage` is None where the sink is no object store."""
+    """`[sink]` with what the URI says of the same. `storage` is None where the sink is no object store, and `kafka`
+    where it is not Kafka."""
 
     protocol: str
     terminator: str
@@ -125,14 +168,13 @@ class SinkConfig:
     file_index_width: int
     schema_dialect: SchemaDialect
     dispatch_dialect: DispatchDialect
-    enable_tidb_extension: bool
-    only_output_updated_columns: bool
-    content_compatible: bool
     delete_only_output_handle_key_columns: bool
     dispatchers: tuple[DispatchRule, ...]
     column_selectors: tuple[ColumnSelector, ...]
     csv: CsvConfig
+    messages: MessageConfig
     storage: StorageConfig | None
+    kafka: KafkaConfig | None
 
     @property
     def whole_transactions(self) -> bool:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ from tailrace.change.tso import Ts
 from tailrace.dataserver import sql
 from tailrace.dataserver.routing import split
 from tailrace.dataserver.rows import Rows
-from tailrace.dataserver.transaction import Target, Transaction, _patiently
+from tailrace.dataserver.transaction import Target, Transaction, patiently
 from tailrace.errors import ConfigError, NotFound, SchemaMismatch
 from tailrace.proto import master_pb2, store_pb2
 from tailrace.proto.base_pb2 import RangeEpoch
@@ -165,8 +166,7 @@ class StoreClient:
                     table_id=target.table.table_id,
                     page=some.page(),
                 )
-                leader = some.range.leader
-                _patiently(lambda leader=leader, request=request: self._wire.call(leader, STORE, "Write", request))
+                patiently(partial(self._wire.call, some.range.leader, STORE, "Write", request))
 
     def read(self, table: TableSchema, at: Ts = 0) -> pa.Table:
         """All rows as of `at` (0: now), in key order, in the schema that was good then."""

@@ -27,7 +27,7 @@ class RangeMeta:
     start: bytes
     end: bytes
     common_handle: bool = False
-    epoch: Epoch = Epoch()
+    epoch: Epoch = field(default_factory=Epoch)
     created_ts: Ts = 0
     dropped_ts: Ts = 0
     applied: int = 0

@@ -58,8 +58,9 @@ class Node:
                 self._leaders[meta.range_id] = self._leader(meta)
 
     def drop(self, range_id: int, dropped_ts: Ts) -> None:
-        """No more writes and snapshots; the log stays for those who have it pinned. A range that is not here has nothing
-        to drop."""
+        """No more writes and snapshots; the log stays for those who have it pinned.
+
+        A range that is not here has nothing to drop."""
         with self._mutex:
             leader = self._leaders.get(range_id)
             if leader is None or leader.meta.dropped_ts:

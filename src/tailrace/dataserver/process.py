@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+import pyarrow as pa
 from google.protobuf.descriptor import ServiceDescriptor
 
 from tailrace.change.ranges import Range
@@ -73,6 +75,8 @@ class StoreProcess:
 
     def start(self) -> None:
         """Returns when the process can be called."""
+        # Arrow looks for pandas at its first conversion, which takes seconds; no caller should wait for that.
+        pa.array(np.zeros(1))
         if self._node is not None:
             self._register(self._node)
         self._served.start()

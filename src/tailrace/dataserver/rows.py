@@ -39,6 +39,10 @@ class Rows:
     def __len__(self) -> int:
         return len(self.key)
 
+    @property
+    def nbytes(self) -> int:
+        return int(self.key.nbytes + self.value.nbytes + self.before.nbytes)
+
     def take(self, order: Ints) -> Rows:
         wanted = pa.array(order)
         return Rows(self.op[order], self.key.take(wanted), self.value.take(wanted), self.before.take(wanted))
@@ -146,7 +150,7 @@ def sort_keys(key: pa.BinaryArray, common_handle: bool) -> SortKeys:
 
 def ascending(keys: SortKeys) -> bool:
     """Strictly ascending: sorted, and none twice."""
-    return bool((keys[1:] > keys[:-1]).all())
+    return bool(np.greater(keys[1:], keys[:-1]).all())
 
 
 def positions(within: SortKeys, wanted: SortKeys) -> Ints:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 from tailrace.change.ranges import Range
 from tailrace.change.schema import TableSchema
@@ -23,7 +25,10 @@ from tailrace.proto.base_pb2 import RangeEpoch
 from tailrace.upstream.dataserver.wire import STORE, Wire
 
 TTL_S = 5.0
-PAGE_ROWS = 100_000
+# Pages that fit a cache: larger ones are slower on the wire and leave more memory behind.
+PAGE_BYTES = 2 << 20
+BUFFER_BYTES = 32 << 20
+WRITERS = 4
 RETRY_S = 30.0
 
 
@@ -41,7 +46,7 @@ class Transaction:
         self.start_ts = start_ts
         self._wire, self._take = wire, take
         self._pending: dict[tuple[int, Ts], list[Part]] = {}
-        self._rows = 0
+        self._bytes = 0
         self._written: dict[int, Range] = {}
         self._versions: dict[int, Ts] = {}
         self._sequence = 0
@@ -56,22 +61,27 @@ class Transaction:
         ranges = [known for known in target.ranges if known.physical_id == physical_id]
         for part in split(rows, ranges, target.table):
             self._pending.setdefault((part.range.id, target.table.version), []).append(part)
-        self._rows += len(rows)
-        if self._rows >= PAGE_ROWS:
+        self._bytes += rows.nbytes
+        if self._bytes >= BUFFER_BYTES:
             self.flush()
 
     def flush(self) -> None:
         """Prewrite what is buffered."""
         parts = [part for parts in self._pending.values() for part in _joined(parts)]
         self._pending.clear()
-        self._rows = 0
-        for part in parts:
-            if self._primary is None:
-                self._primary = part.range
-                threading.Thread(target=self._keep_alive, name="keep alive", daemon=True).start()
-            self._written[part.range.id] = part.range
-            self._sequence += 1
-            self._prewrite(part)
+        self._bytes = 0
+        if parts and self._primary is None:
+            self._primary = parts[0].range
+            threading.Thread(target=self._keep_alive, name="keep alive", daemon=True).start()
+        self._written |= {part.range.id: part.range for part in parts}
+        numbered = list(enumerate(parts, self._sequence))
+        self._sequence += len(parts)
+        if len(parts) == 1:
+            self._prewrite(*numbered[0])
+            return
+        with ThreadPoolExecutor(WRITERS) as pool:
+            for done in [pool.submit(self._prewrite, *each) for each in numbered]:
+                done.result()
 
     def commit(self) -> Ts:
         """Make the rows visible; returns their commit ts (0 for a transaction without rows)."""
@@ -130,27 +140,27 @@ class Transaction:
             table_id=part.range.table_id,
             page=part.page(),
         )
-        answer = _patiently(lambda: self._wire.call(part.range.leader, STORE, "Write", request))
-        return int(answer.commit_ts)  # type: ignore[attr-defined]
+        answer = patiently(lambda: self._wire.call(part.range.leader, STORE, "Write", request))
+        return int(answer.commit_ts)
 
-    def _prewrite(self, part: Part) -> None:
+    def _prewrite(self, sequence: int, part: Part) -> None:
         assert self._primary is not None
         request = store_pb2.PrewriteRequest(
             range_id=part.range.id,
             range_epoch=_epoch(part.range),
             start_ts=self.start_ts,
-            sequence=self._sequence,
+            sequence=sequence,
             primary_range=self._primary.id,
             ttl_ms=int(TTL_S * 1000),
             page=part.page(),
         )
-        _patiently(lambda: self._wire.call(part.range.leader, STORE, "Prewrite", request))
+        patiently(lambda: self._wire.call(part.range.leader, STORE, "Prewrite", request))
 
     def _finish(self, known: Range, commit_ts: Ts) -> None:
         request = store_pb2.CommitRequest(
             range_id=known.id, range_epoch=_epoch(known), start_ts=self.start_ts, commit_ts=commit_ts
         )
-        _patiently(lambda: self._wire.call(known.leader, STORE, "Commit", request))
+        patiently(lambda: self._wire.call(known.leader, STORE, "Commit", request))
 
     def _finish_secondary(self, known: Range, commit_ts: Ts) -> None:
         request = store_pb2.CommitRequest(
@@ -176,10 +186,11 @@ class Transaction:
 def _joined(parts: list[Part]) -> list[Part]:
     """Parts of one range and version as pages of a bounded number of rows, their keys ascending."""
     one = parts[0] if len(parts) == 1 else parts[0].joined(parts)
-    return [one.slice(low, PAGE_ROWS) for low in range(0, len(one.rows), PAGE_ROWS)]
+    rows = max(1, len(one.rows) * PAGE_BYTES // max(one.rows.nbytes, 1))
+    return [one.slice(low, rows) for low in range(0, len(one.rows), rows)]
 
 
-def _patiently(call: Callable[[], object]) -> object:
+def patiently(call: Callable[[], Any]) -> Any:
     """A call that may be repeated, while its server is away or a lock is in the way for a moment."""
     limit = time.monotonic() + RETRY_S
     while True:

@@ -254,7 +254,8 @@ def _spans(parts: list[Cells], fresh: Sequence[Run], at: Ts, low: Bound, high: B
         for run in fresh:
             far = low.position(run.keys) + SPAN_ROWS
             if far < stop.position(run.keys):
-                stop = Bound(run.keys[far])
+                # With all versions of that key, however many: so each step goes on.
+                stop = Bound(run.keys[far], "right")
         near = [run.cells() for run in fresh if stop.position(run.keys) > low.position(run.keys)]
         cut = [part.slice(low.position(part.keys), stop.position(part.keys)) for part in [*parts, *near]]
         cut = [part for part in cut if len(part)]

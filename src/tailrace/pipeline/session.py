@@ -45,6 +45,7 @@ def settings(options: SessionOptions) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.pyspark.python": sys.executable,
         "spark.pyspark.driver.python": sys.executable,
+        "spark.python.daemon.module": "tailrace.pipeline.daemon",
         "spark.python.worker.reuse": "true",
         "spark.python.worker.faulthandler.enabled": "true",
         "spark.sql.adaptive.enabled": "false",

@@ -18,7 +18,7 @@ class CdcRegisterRequest(_message.Message):
     range_epoch: _base_pb2.RangeEpoch
     subscriber_name: str
     at: int
-    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping]] = ..., subscriber_name: _Optional[str] = ..., at: _Optional[int] = ...) -> None: ...
+    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping[str, object]]] = ..., subscriber_name: _Optional[str] = ..., at: _Optional[int] = ...) -> None: ...
 
 class CdcRegisterResponse(_message.Message):
     __slots__ = ("init_snapshot_version", "error", "log_index")
@@ -28,7 +28,7 @@ class CdcRegisterResponse(_message.Message):
     init_snapshot_version: int
     error: _base_pb2.CDCError
     log_index: int
-    def __init__(self, init_snapshot_version: _Optional[int] = ..., error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., log_index: _Optional[int] = ...) -> None: ...
+    def __init__(self, init_snapshot_version: _Optional[int] = ..., error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., log_index: _Optional[int] = ...) -> None: ...
 
 class CdcReleaseRequest(_message.Message):
     __slots__ = ("range_id", "range_epoch", "subscriber_name", "upto")
@@ -40,13 +40,13 @@ class CdcReleaseRequest(_message.Message):
     range_epoch: _base_pb2.RangeEpoch
     subscriber_name: str
     upto: int
-    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping]] = ..., subscriber_name: _Optional[str] = ..., upto: _Optional[int] = ...) -> None: ...
+    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping[str, object]]] = ..., subscriber_name: _Optional[str] = ..., upto: _Optional[int] = ...) -> None: ...
 
 class CdcReleaseResponse(_message.Message):
     __slots__ = ("error",)
     ERROR_FIELD_NUMBER: _ClassVar[int]
     error: _base_pb2.CDCError
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ...) -> None: ...
 
 class CdcChangeData(_message.Message):
     __slots__ = ("type", "key", "value", "commit_ts", "start_ts", "old_value", "has_old_value")
@@ -106,7 +106,7 @@ class CdcPullSnapshotRequest(_message.Message):
     end_key: bytes
     limit_rows: int
     columnar: bool
-    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping]] = ..., subscriber_name: _Optional[str] = ..., current_snapshot_version: _Optional[int] = ..., last_key: _Optional[bytes] = ..., end_key: _Optional[bytes] = ..., limit_rows: _Optional[int] = ..., columnar: _Optional[bool] = ...) -> None: ...
+    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping[str, object]]] = ..., subscriber_name: _Optional[str] = ..., current_snapshot_version: _Optional[int] = ..., last_key: _Optional[bytes] = ..., end_key: _Optional[bytes] = ..., limit_rows: _Optional[int] = ..., columnar: _Optional[bool] = ...) -> None: ...
 
 class CdcPullSnapshotResponse(_message.Message):
     __slots__ = ("error", "current_snapshot_version", "snapshot_data", "end", "pages", "last_key")
@@ -122,7 +122,7 @@ class CdcPullSnapshotResponse(_message.Message):
     end: bool
     pages: _containers.RepeatedCompositeFieldContainer[Page]
     last_key: bytes
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., current_snapshot_version: _Optional[int] = ..., snapshot_data: _Optional[_Iterable[_Union[CdcChangeData, _Mapping]]] = ..., end: _Optional[bool] = ..., pages: _Optional[_Iterable[_Union[Page, _Mapping]]] = ..., last_key: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., current_snapshot_version: _Optional[int] = ..., snapshot_data: _Optional[_Iterable[_Union[CdcChangeData, _Mapping[str, object]]]] = ..., end: _Optional[bool] = ..., pages: _Optional[_Iterable[_Union[Page, _Mapping[str, object]]]] = ..., last_key: _Optional[bytes] = ...) -> None: ...
 
 class CdcPullLogRequest(_message.Message):
     __slots__ = ("range_id", "range_epoch", "subscriber_name", "last_log_index", "from_ts", "upto_ts", "limit_bytes", "token", "columnar")
@@ -144,7 +144,7 @@ class CdcPullLogRequest(_message.Message):
     limit_bytes: int
     token: bytes
     columnar: bool
-    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping]] = ..., subscriber_name: _Optional[str] = ..., last_log_index: _Optional[int] = ..., from_ts: _Optional[int] = ..., upto_ts: _Optional[int] = ..., limit_bytes: _Optional[int] = ..., token: _Optional[bytes] = ..., columnar: _Optional[bool] = ...) -> None: ...
+    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping[str, object]]] = ..., subscriber_name: _Optional[str] = ..., last_log_index: _Optional[int] = ..., from_ts: _Optional[int] = ..., upto_ts: _Optional[int] = ..., limit_bytes: _Optional[int] = ..., token: _Optional[bytes] = ..., columnar: _Optional[bool] = ...) -> None: ...
 
 class CdcPullLogResponse(_message.Message):
     __slots__ = ("error", "log_data", "current_log_index", "pages", "next", "from_ts", "upto_ts")
@@ -162,7 +162,7 @@ class CdcPullLogResponse(_message.Message):
     next: bytes
     from_ts: int
     upto_ts: int
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., log_data: _Optional[_Iterable[_Union[CdcChangeData, _Mapping]]] = ..., current_log_index: _Optional[int] = ..., pages: _Optional[_Iterable[_Union[Page, _Mapping]]] = ..., next: _Optional[bytes] = ..., from_ts: _Optional[int] = ..., upto_ts: _Optional[int] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., log_data: _Optional[_Iterable[_Union[CdcChangeData, _Mapping[str, object]]]] = ..., current_log_index: _Optional[int] = ..., pages: _Optional[_Iterable[_Union[Page, _Mapping[str, object]]]] = ..., next: _Optional[bytes] = ..., from_ts: _Optional[int] = ..., upto_ts: _Optional[int] = ...) -> None: ...
 
 class Mark(_message.Message):
     __slots__ = ("range_id", "range_epoch", "from_index", "from_ts")
@@ -174,7 +174,7 @@ class Mark(_message.Message):
     range_epoch: _base_pb2.RangeEpoch
     from_index: int
     from_ts: int
-    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping]] = ..., from_index: _Optional[int] = ..., from_ts: _Optional[int] = ...) -> None: ...
+    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping[str, object]]] = ..., from_index: _Optional[int] = ..., from_ts: _Optional[int] = ...) -> None: ...
 
 class CdcFrontierRequest(_message.Message):
     __slots__ = ("marks", "wait_s")
@@ -182,7 +182,7 @@ class CdcFrontierRequest(_message.Message):
     WAIT_S_FIELD_NUMBER: _ClassVar[int]
     marks: _containers.RepeatedCompositeFieldContainer[Mark]
     wait_s: float
-    def __init__(self, marks: _Optional[_Iterable[_Union[Mark, _Mapping]]] = ..., wait_s: _Optional[float] = ...) -> None: ...
+    def __init__(self, marks: _Optional[_Iterable[_Union[Mark, _Mapping[str, object]]]] = ..., wait_s: _Optional[float] = ...) -> None: ...
 
 class Frontier(_message.Message):
     __slots__ = ("range_id", "resolved_ts", "next_index", "bucket_ts", "bucket_rows", "bucket_bytes", "error")
@@ -200,7 +200,7 @@ class Frontier(_message.Message):
     bucket_rows: _containers.RepeatedScalarFieldContainer[int]
     bucket_bytes: _containers.RepeatedScalarFieldContainer[int]
     error: _base_pb2.CDCError
-    def __init__(self, range_id: _Optional[int] = ..., resolved_ts: _Optional[int] = ..., next_index: _Optional[int] = ..., bucket_ts: _Optional[_Iterable[int]] = ..., bucket_rows: _Optional[_Iterable[int]] = ..., bucket_bytes: _Optional[_Iterable[int]] = ..., error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ...) -> None: ...
+    def __init__(self, range_id: _Optional[int] = ..., resolved_ts: _Optional[int] = ..., next_index: _Optional[int] = ..., bucket_ts: _Optional[_Iterable[int]] = ..., bucket_rows: _Optional[_Iterable[int]] = ..., bucket_bytes: _Optional[_Iterable[int]] = ..., error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ...) -> None: ...
 
 class CdcFrontierResponse(_message.Message):
     __slots__ = ("error", "frontiers")
@@ -208,4 +208,4 @@ class CdcFrontierResponse(_message.Message):
     FRONTIERS_FIELD_NUMBER: _ClassVar[int]
     error: _base_pb2.CDCError
     frontiers: _containers.RepeatedCompositeFieldContainer[Frontier]
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., frontiers: _Optional[_Iterable[_Union[Frontier, _Mapping]]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., frontiers: _Optional[_Iterable[_Union[Frontier, _Mapping[str, object]]]] = ...) -> None: ...

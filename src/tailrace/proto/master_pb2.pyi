@@ -26,7 +26,7 @@ class TsoRequest(_message.Message):
     written: _containers.RepeatedCompositeFieldContainer[TableVersion]
     server_id: int
     incarnation: str
-    def __init__(self, count: _Optional[int] = ..., written: _Optional[_Iterable[_Union[TableVersion, _Mapping]]] = ..., server_id: _Optional[int] = ..., incarnation: _Optional[str] = ...) -> None: ...
+    def __init__(self, count: _Optional[int] = ..., written: _Optional[_Iterable[_Union[TableVersion, _Mapping[str, object]]]] = ..., server_id: _Optional[int] = ..., incarnation: _Optional[str] = ...) -> None: ...
 
 class TsoResponse(_message.Message):
     __slots__ = ("error", "first")
@@ -34,7 +34,7 @@ class TsoResponse(_message.Message):
     FIRST_FIELD_NUMBER: _ClassVar[int]
     error: _base_pb2.CDCError
     first: int
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., first: _Optional[int] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., first: _Optional[int] = ...) -> None: ...
 
 class TablesRequest(_message.Message):
     __slots__ = ("at",)
@@ -48,7 +48,7 @@ class TablesResponse(_message.Message):
     TABLES_FIELD_NUMBER: _ClassVar[int]
     error: _base_pb2.CDCError
     tables: _containers.RepeatedCompositeFieldContainer[_schema_pb2.TableSchema]
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., tables: _Optional[_Iterable[_Union[_schema_pb2.TableSchema, _Mapping]]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., tables: _Optional[_Iterable[_Union[_schema_pb2.TableSchema, _Mapping[str, object]]]] = ...) -> None: ...
 
 class TableRequest(_message.Message):
     __slots__ = ("table_id", "version", "at")
@@ -66,7 +66,7 @@ class TableResponse(_message.Message):
     TABLE_FIELD_NUMBER: _ClassVar[int]
     error: _base_pb2.CDCError
     table: _schema_pb2.TableSchema
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., table: _Optional[_Union[_schema_pb2.TableSchema, _Mapping]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., table: _Optional[_Union[_schema_pb2.TableSchema, _Mapping[str, object]]] = ...) -> None: ...
 
 class RoutesRequest(_message.Message):
     __slots__ = ("table_id", "range_id")
@@ -92,7 +92,7 @@ class Route(_message.Message):
     start: bytes
     end: bytes
     leader: str
-    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping]] = ..., table_id: _Optional[int] = ..., partition_id: _Optional[int] = ..., start: _Optional[bytes] = ..., end: _Optional[bytes] = ..., leader: _Optional[str] = ...) -> None: ...
+    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping[str, object]]] = ..., table_id: _Optional[int] = ..., partition_id: _Optional[int] = ..., start: _Optional[bytes] = ..., end: _Optional[bytes] = ..., leader: _Optional[str] = ...) -> None: ...
 
 class RoutesResponse(_message.Message):
     __slots__ = ("error", "routes")
@@ -100,7 +100,7 @@ class RoutesResponse(_message.Message):
     ROUTES_FIELD_NUMBER: _ClassVar[int]
     error: _base_pb2.CDCError
     routes: _containers.RepeatedCompositeFieldContainer[Route]
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., routes: _Optional[_Iterable[_Union[Route, _Mapping]]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., routes: _Optional[_Iterable[_Union[Route, _Mapping[str, object]]]] = ...) -> None: ...
 
 class DdlLogRequest(_message.Message):
     __slots__ = ("after", "upto")
@@ -116,7 +116,7 @@ class DdlLogResponse(_message.Message):
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     error: _base_pb2.CDCError
     events: _containers.RepeatedCompositeFieldContainer[_schema_pb2.DdlEvent]
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., events: _Optional[_Iterable[_Union[_schema_pb2.DdlEvent, _Mapping]]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., events: _Optional[_Iterable[_Union[_schema_pb2.DdlEvent, _Mapping[str, object]]]] = ...) -> None: ...
 
 class DdlResolvedRequest(_message.Message):
     __slots__ = ()
@@ -128,7 +128,7 @@ class DdlResolvedResponse(_message.Message):
     TS_FIELD_NUMBER: _ClassVar[int]
     error: _base_pb2.CDCError
     ts: int
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., ts: _Optional[int] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., ts: _Optional[int] = ...) -> None: ...
 
 class ExecuteRequest(_message.Message):
     __slots__ = ("type", "query", "schema_name", "table_name", "table", "new_schema", "new_name", "split_handles")
@@ -148,7 +148,7 @@ class ExecuteRequest(_message.Message):
     new_schema: str
     new_name: str
     split_handles: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(self, type: _Optional[int] = ..., query: _Optional[str] = ..., schema_name: _Optional[str] = ..., table_name: _Optional[str] = ..., table: _Optional[_Union[_schema_pb2.TableSchema, _Mapping]] = ..., new_schema: _Optional[str] = ..., new_name: _Optional[str] = ..., split_handles: _Optional[_Iterable[bytes]] = ...) -> None: ...
+    def __init__(self, type: _Optional[int] = ..., query: _Optional[str] = ..., schema_name: _Optional[str] = ..., table_name: _Optional[str] = ..., table: _Optional[_Union[_schema_pb2.TableSchema, _Mapping[str, object]]] = ..., new_schema: _Optional[str] = ..., new_name: _Optional[str] = ..., split_handles: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class ExecuteResponse(_message.Message):
     __slots__ = ("error", "event")
@@ -156,7 +156,7 @@ class ExecuteResponse(_message.Message):
     EVENT_FIELD_NUMBER: _ClassVar[int]
     error: _base_pb2.CDCError
     event: _schema_pb2.DdlEvent
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., event: _Optional[_Union[_schema_pb2.DdlEvent, _Mapping]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., event: _Optional[_Union[_schema_pb2.DdlEvent, _Mapping[str, object]]] = ...) -> None: ...
 
 class RegisterServerRequest(_message.Message):
     __slots__ = ("server_id", "address", "incarnation")
@@ -178,7 +178,7 @@ class RegisterServerResponse(_message.Message):
     server_id: int
     dropped_ranges: _containers.RepeatedScalarFieldContainer[int]
     dropped_ts: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., server_id: _Optional[int] = ..., dropped_ranges: _Optional[_Iterable[int]] = ..., dropped_ts: _Optional[_Iterable[int]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., server_id: _Optional[int] = ..., dropped_ranges: _Optional[_Iterable[int]] = ..., dropped_ts: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class RowIdsRequest(_message.Message):
     __slots__ = ("table_id", "count")
@@ -194,4 +194,4 @@ class RowIdsResponse(_message.Message):
     FIRST_FIELD_NUMBER: _ClassVar[int]
     error: _base_pb2.CDCError
     first: int
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., first: _Optional[int] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., first: _Optional[int] = ...) -> None: ...

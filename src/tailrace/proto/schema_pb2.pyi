@@ -60,7 +60,7 @@ class Column(_message.Message):
     origin_default: Value
     generated: str
     hidden: bool
-    def __init__(self, id: _Optional[int] = ..., name: _Optional[str] = ..., type: _Optional[_Union[ColumnType, _Mapping]] = ..., nullable: _Optional[bool] = ..., pk: _Optional[bool] = ..., default: _Optional[_Union[Value, _Mapping]] = ..., origin_default: _Optional[_Union[Value, _Mapping]] = ..., generated: _Optional[str] = ..., hidden: _Optional[bool] = ...) -> None: ...
+    def __init__(self, id: _Optional[int] = ..., name: _Optional[str] = ..., type: _Optional[_Union[ColumnType, _Mapping[str, object]]] = ..., nullable: _Optional[bool] = ..., pk: _Optional[bool] = ..., default: _Optional[_Union[Value, _Mapping[str, object]]] = ..., origin_default: _Optional[_Union[Value, _Mapping[str, object]]] = ..., generated: _Optional[str] = ..., hidden: _Optional[bool] = ...) -> None: ...
 
 class Index(_message.Message):
     __slots__ = ("id", "name", "columns", "unique", "primary", "prefixes")
@@ -112,7 +112,7 @@ class TableSchema(_message.Message):
     charset: str
     collation: str
     is_view: bool
-    def __init__(self, schema: _Optional[str] = ..., name: _Optional[str] = ..., table_id: _Optional[int] = ..., version: _Optional[int] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., indexes: _Optional[_Iterable[_Union[Index, _Mapping]]] = ..., pk_is_handle: _Optional[bool] = ..., common_handle: _Optional[bool] = ..., partitions: _Optional[_Iterable[_Union[Partition, _Mapping]]] = ..., charset: _Optional[str] = ..., collation: _Optional[str] = ..., is_view: _Optional[bool] = ...) -> None: ...
+    def __init__(self, schema: _Optional[str] = ..., name: _Optional[str] = ..., table_id: _Optional[int] = ..., version: _Optional[int] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping[str, object]]]] = ..., indexes: _Optional[_Iterable[_Union[Index, _Mapping[str, object]]]] = ..., pk_is_handle: _Optional[bool] = ..., common_handle: _Optional[bool] = ..., partitions: _Optional[_Iterable[_Union[Partition, _Mapping[str, object]]]] = ..., charset: _Optional[str] = ..., collation: _Optional[str] = ..., is_view: _Optional[bool] = ...) -> None: ...
 
 class DdlEvent(_message.Message):
     __slots__ = ("commit_ts", "start_ts", "seq", "type", "query", "schema_name", "table_name", "table", "before")
@@ -134,4 +134,4 @@ class DdlEvent(_message.Message):
     table_name: str
     table: TableSchema
     before: TableSchema
-    def __init__(self, commit_ts: _Optional[int] = ..., start_ts: _Optional[int] = ..., seq: _Optional[int] = ..., type: _Optional[int] = ..., query: _Optional[str] = ..., schema_name: _Optional[str] = ..., table_name: _Optional[str] = ..., table: _Optional[_Union[TableSchema, _Mapping]] = ..., before: _Optional[_Union[TableSchema, _Mapping]] = ...) -> None: ...
+    def __init__(self, commit_ts: _Optional[int] = ..., start_ts: _Optional[int] = ..., seq: _Optional[int] = ..., type: _Optional[int] = ..., query: _Optional[str] = ..., schema_name: _Optional[str] = ..., table_name: _Optional[str] = ..., table: _Optional[_Union[TableSchema, _Mapping[str, object]]] = ..., before: _Optional[_Union[TableSchema, _Mapping[str, object]]] = ...) -> None: ...

@@ -25,7 +25,7 @@ class CreateRangeRequest(_message.Message):
     end: bytes
     created_ts: int
     common_handle: bool
-    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping]] = ..., table_id: _Optional[int] = ..., physical_id: _Optional[int] = ..., start: _Optional[bytes] = ..., end: _Optional[bytes] = ..., created_ts: _Optional[int] = ..., common_handle: _Optional[bool] = ...) -> None: ...
+    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping[str, object]]] = ..., table_id: _Optional[int] = ..., physical_id: _Optional[int] = ..., start: _Optional[bytes] = ..., end: _Optional[bytes] = ..., created_ts: _Optional[int] = ..., common_handle: _Optional[bool] = ...) -> None: ...
 
 class DropRangeRequest(_message.Message):
     __slots__ = ("range_id", "dropped_ts")
@@ -39,7 +39,7 @@ class RangeResponse(_message.Message):
     __slots__ = ("error",)
     ERROR_FIELD_NUMBER: _ClassVar[int]
     error: _base_pb2.CDCError
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ...) -> None: ...
 
 class PrewriteRequest(_message.Message):
     __slots__ = ("range_id", "range_epoch", "start_ts", "sequence", "primary_range", "ttl_ms", "page")
@@ -57,7 +57,7 @@ class PrewriteRequest(_message.Message):
     primary_range: int
     ttl_ms: int
     page: _cdc_pb2.Page
-    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping]] = ..., start_ts: _Optional[int] = ..., sequence: _Optional[int] = ..., primary_range: _Optional[int] = ..., ttl_ms: _Optional[int] = ..., page: _Optional[_Union[_cdc_pb2.Page, _Mapping]] = ...) -> None: ...
+    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping[str, object]]] = ..., start_ts: _Optional[int] = ..., sequence: _Optional[int] = ..., primary_range: _Optional[int] = ..., ttl_ms: _Optional[int] = ..., page: _Optional[_Union[_cdc_pb2.Page, _Mapping[str, object]]] = ...) -> None: ...
 
 class PrewriteResponse(_message.Message):
     __slots__ = ("error", "min_commit_ts")
@@ -65,7 +65,7 @@ class PrewriteResponse(_message.Message):
     MIN_COMMIT_TS_FIELD_NUMBER: _ClassVar[int]
     error: _base_pb2.CDCError
     min_commit_ts: int
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., min_commit_ts: _Optional[int] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., min_commit_ts: _Optional[int] = ...) -> None: ...
 
 class CommitRequest(_message.Message):
     __slots__ = ("range_id", "range_epoch", "start_ts", "commit_ts")
@@ -77,7 +77,7 @@ class CommitRequest(_message.Message):
     range_epoch: _base_pb2.RangeEpoch
     start_ts: int
     commit_ts: int
-    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping]] = ..., start_ts: _Optional[int] = ..., commit_ts: _Optional[int] = ...) -> None: ...
+    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping[str, object]]] = ..., start_ts: _Optional[int] = ..., commit_ts: _Optional[int] = ...) -> None: ...
 
 class RollbackRequest(_message.Message):
     __slots__ = ("range_id", "range_epoch", "start_ts")
@@ -87,7 +87,7 @@ class RollbackRequest(_message.Message):
     range_id: int
     range_epoch: _base_pb2.RangeEpoch
     start_ts: int
-    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping]] = ..., start_ts: _Optional[int] = ...) -> None: ...
+    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping[str, object]]] = ..., start_ts: _Optional[int] = ...) -> None: ...
 
 class TxnResponse(_message.Message):
     __slots__ = ("error", "commit_ts")
@@ -95,7 +95,7 @@ class TxnResponse(_message.Message):
     COMMIT_TS_FIELD_NUMBER: _ClassVar[int]
     error: _base_pb2.CDCError
     commit_ts: int
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., commit_ts: _Optional[int] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., commit_ts: _Optional[int] = ...) -> None: ...
 
 class CheckTxnRequest(_message.Message):
     __slots__ = ("range_id", "start_ts", "extend_ms")
@@ -115,7 +115,7 @@ class CheckTxnResponse(_message.Message):
     error: _base_pb2.CDCError
     open: bool
     commit_ts: int
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., open: _Optional[bool] = ..., commit_ts: _Optional[int] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., open: _Optional[bool] = ..., commit_ts: _Optional[int] = ...) -> None: ...
 
 class WriteRequest(_message.Message):
     __slots__ = ("range_id", "range_epoch", "start_ts", "each", "table_id", "page")
@@ -131,7 +131,7 @@ class WriteRequest(_message.Message):
     each: bool
     table_id: int
     page: _cdc_pb2.Page
-    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping]] = ..., start_ts: _Optional[int] = ..., each: _Optional[bool] = ..., table_id: _Optional[int] = ..., page: _Optional[_Union[_cdc_pb2.Page, _Mapping]] = ...) -> None: ...
+    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping[str, object]]] = ..., start_ts: _Optional[int] = ..., each: _Optional[bool] = ..., table_id: _Optional[int] = ..., page: _Optional[_Union[_cdc_pb2.Page, _Mapping[str, object]]] = ...) -> None: ...
 
 class WriteResponse(_message.Message):
     __slots__ = ("error", "commit_ts")
@@ -139,4 +139,4 @@ class WriteResponse(_message.Message):
     COMMIT_TS_FIELD_NUMBER: _ClassVar[int]
     error: _base_pb2.CDCError
     commit_ts: int
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping]] = ..., commit_ts: _Optional[int] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., commit_ts: _Optional[int] = ...) -> None: ...

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,7 +19,7 @@ from tailrace.errors import ConfigError
 
 _REGEXP = re.compile(r"/((?:\\.|[^/])+)/")
 _QUOTED = {'"': re.compile(r'"((?:""|[^"])+)"'), "`": re.compile(r"`((?:``|[^`])+)`")}
-_CLASS = re.compile(r"\[(!?)((?:\\[^0-9a-zA-Z]|[^\\\]])+)\]")
+_CLASS = re.compile(r"\[(!|(?!!))((?:\\[^0-9a-zA-Z]|[^\\\]])+)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,19 @@ class Pattern:
             return True
         if self.literal is not None:
             return self.literal == name
-        return bool(pc.match_substring_regex(pa.array([name], pa.string()), self.regexp)[0].as_py())
+        return _found(self.regexp, name)
 
     def lower(self) -> Pattern:
         """The pattern for names that `lower` has been applied to."""
         if self.literal is not None:
             return Pattern(literal=lower(self.literal))
         return self if self.everything else Pattern(regexp=f"(?i){self.regexp}")
+
+
+@lru_cache(maxsize=1 << 16)
+def _found(regexp: str, name: str) -> bool:
+    """The same tables are asked for again and again, and the call costs more than the search."""
+    return bool(pc.match_substring_regex(pa.array([name], pa.string()), regexp)[0].as_py())
 
 
 def lower(name: str) -> str:

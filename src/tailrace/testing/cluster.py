@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tailrace.dataserver.client import StoreClient
 from tailrace.errors import UpstreamAway
+from tailrace.testing.environment import package_environment
 
 START_S = 60.0
 
@@ -100,7 +101,7 @@ class Store:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=_environment(),
+                env=package_environment(),
             )
 
     def _await(self, number: int) -> None:
@@ -120,17 +121,6 @@ class Store:
             process.wait()
         if process.stdin is not None:
             process.stdin.close()
-
-
-def _environment() -> dict[str, str]:
-    """The package that runs here is the one that runs there, installed or not."""
-    import os
-
-    import tailrace
-
-    source = str(Path(tailrace.__file__).parents[1])
-    paths = [source, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
 
 
 @contextmanager

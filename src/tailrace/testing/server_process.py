@@ -12,18 +12,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from tailrace.errors import MetaAway
 from tailrace.server.grpc.client import Client
+from tailrace.testing.environment import package_environment
 
 START_SECONDS = 60.0
 
 
 class ServerProcess:
-    """`with ServerProcess(folder) as server: server.client()...`; `env` is added to the process's environment."""
+    """`with ServerProcess(folder) as server: server.client()...`.
+
+    `env` is added to the environment, at each start that is not given another.
+    """
 
     def __init__(self, folder: Path, *options: str, env: Mapping[str, str] | None = None) -> None:
         self._folder = folder
@@ -52,6 +57,7 @@ class ServerProcess:
 
     def start(self, env: Mapping[str, str] | None = None) -> None:
         """Returns once it answers; Spark is still starting then."""
+        self._signal(signal.SIGKILL)
         self._folder.mkdir(parents=True, exist_ok=True)
         port_file = self._folder / "server.port"
         port_file.unlink(missing_ok=True)
@@ -64,7 +70,7 @@ class ServerProcess:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                env=os.environ | self._env | dict(env or {}),
+                env=package_environment(self._env if env is None else env),
                 start_new_session=True,
             )
         end = time.monotonic() + START_SECONDS
@@ -102,16 +108,15 @@ class ServerProcess:
         return " | ".join(lines[-3:])
 
     def _signal(self, number: int) -> None:
-        if self._process is None:
+        """To what is left of the last start; then it is reaped."""
+        process, self._process = self._process, None
+        if process is None:
             return
-        try:
-            os.killpg(self._process.pid, number)
-        except ProcessLookupError:
-            return
-        finally:
-            self._process.wait()
-            if self._process.stdin is not None:
-                self._process.stdin.close()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
 
     def __enter__(self) -> Self:
         self.start()

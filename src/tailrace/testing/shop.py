@@ -63,10 +63,10 @@ _ITEMS = {
 _SHARES = {"customers": 0.1, "products": 0.05, "orders": 0.25, "items": 0.6}
 
 
-def tables() -> dict[str, TableSchema]:
+def tables(schema: str = SCHEMA) -> dict[str, TableSchema]:
     """The definitions by name, without the ids that a store gives."""
     shapes = {"customers": _CUSTOMERS, "products": _PRODUCTS, "orders": _ORDERS, "items": _ITEMS}
-    return {name: _table(name, columns) for name, columns in shapes.items()}
+    return {name: _table(schema, name, columns) for name, columns in shapes.items()}
 
 
 def sizes(rows: int) -> dict[str, int]:
@@ -81,10 +81,10 @@ def image(table: TableSchema, rows: int, *, first: int = 1, seed: int = 1) -> pa
     return random_image(table, rows, np.random.default_rng((seed, first)), first=first)
 
 
-def _table(name: str, columns: dict[str, str]) -> TableSchema:
+def _table(schema: str, name: str, columns: dict[str, str]) -> TableSchema:
     made = []
     for at, (label, text) in enumerate(columns.items(), 1):
         kind = text.removesuffix(" not null")
         made.append(Column(at, label, parse_type(kind), nullable=kind == text, pk=label == "id"))
     primary = Index(1, "PRIMARY", ("id",), unique=True, primary=True)
-    return TableSchema(SCHEMA, name, 0, 0, tuple(made), (primary,), pk_is_handle=True)
+    return TableSchema(schema, name, 0, 0, tuple(made), (primary,), pk_is_handle=True)

@@ -30,9 +30,12 @@ class Done:
 class ShopTraffic:
     """`with ShopTraffic(client, tables, sizes): ...`; an error of the thread is raised when the block ends."""
 
-    def __init__(self, client: StoreClient, sizes: dict[str, int], per_second: float = 50.0) -> None:
+    def __init__(
+        self, client: StoreClient, sizes: dict[str, int], per_second: float = 20.0, schema: str = shop.SCHEMA
+    ) -> None:
         self._client = client
         self._sizes = sizes
+        self._schema = schema
         self._pause = 1.0 / per_second
         self._stop = threading.Event()
         self._error: BaseException | None = None
@@ -51,7 +54,7 @@ class ShopTraffic:
 
     def add_column(self, name: str, column: str, kind: str) -> None:
         """Alter a table while the traffic goes on."""
-        self._client.add_column(shop.SCHEMA, name, Column(0, column, parse_type(kind)))
+        self._client.add_column(self._schema, name, Column(0, column, parse_type(kind)))
         self.done.ddl += 1
 
     def _run(self) -> None:
@@ -69,7 +72,7 @@ class ShopTraffic:
 
     def _transact(self, number: int) -> None:
         orders, items, products, customers = (
-            self._client.table(shop.SCHEMA, name) for name in ("orders", "items", "products", "customers")
+            self._client.table(self._schema, name) for name in ("orders", "items", "products", "customers")
         )
         first_order = self._sizes["orders"] + 1 + number
         first_item = self._sizes["items"] + 1 + number * ITEMS_EACH

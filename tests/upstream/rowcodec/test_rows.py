@@ -43,7 +43,7 @@ def tables_and_rows(draw: st.DrawFn) -> tuple[TableSchema, Rows]:
     return table, draw(st.lists(row, min_size=1, max_size=6))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(tables_and_rows())
 def test_rows_are_the_bytes_of_the_description_and_come_back(given: tuple[TableSchema, Rows]) -> None:
     table, rows = given
@@ -53,7 +53,7 @@ def test_rows_are_the_bytes_of_the_description_and_come_back(given: tuple[TableS
     assert decode_rows(table, keys, values).equals(image_of(table, rows))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(JSON, min_size=1, max_size=5))
 def test_json_documents_are_the_bytes_of_the_description_and_come_back(documents: list[Any]) -> None:
     table = table_of([ColumnType("json")])
@@ -64,7 +64,7 @@ def test_json_documents_are_the_bytes_of_the_description_and_come_back(documents
     assert [json.loads(text) for text in back] == documents
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(tables_and_rows(), st.data())
 def test_changed_bytes_give_the_described_value_or_a_typed_error(
     given: tuple[TableSchema, Rows], data: st.DataObject

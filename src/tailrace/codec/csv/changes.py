@@ -75,6 +75,8 @@ class Layout:
 
     def _check_name(self, grid: Grid, place: int, name: str) -> None:
         """Rows of another table would become rows of this one. Databases differ in the case of names."""
+        if grid.equal(place, name.encode()).all():
+            return
         values = unescaped(grid, place, grid.raw(place), None, self.options).dictionary_encode()
         for found in values.dictionary.to_pylist():
             if found.decode("utf-8", "replace").casefold() != name.casefold():

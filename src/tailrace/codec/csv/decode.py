@@ -24,16 +24,17 @@ from tailrace.codec.csv.options import CsvOptions
 from tailrace.codec.csv.scan import scan
 from tailrace.errors import ConfigError, DecodeError
 
-_BLOCK = 4 << 20
+_LONGEST_ROW = 1 << 30
 _HEADER_MARK = b"ticdc-meta$operation"
 
 
 @dataclass(frozen=True, slots=True)
 class CsvDecoder:
-    """A FileDecoder. `commit_ts` is what rows get that carry none."""
+    """A FileDecoder. `commit_ts` is what rows get that carry none; `block_bytes` is how much is read at a time."""
 
     options: CsvOptions
     commit_ts: Ts = 0
+    block_bytes: int = 4 << 20
 
     def __post_init__(self) -> None:
         form = self.options
@@ -48,19 +49,19 @@ class CsvDecoder:
     def decode(self, data: pa.Buffer, table: TableSchema, place: str) -> Iterator[ChangeBatch]:
         text, row = np.frombuffer(data, np.uint8), 0
         position = self._after_header(data, table, place)
-        layout, size = Layout(self.options, table), _BLOCK
+        layout, size = Layout(self.options, table), self.block_bytes
         while position < len(text):
             block = text[position : position + size]
             try:
                 grid = layout.whole(scan(block, layout.cells, self.options))
                 if grid.rows:
                     yield from layout.batches(grid, self.commit_ts)
-                elif position + len(block) == len(text):
-                    raise Malformed(0, f"the file ends inside it; it must end with {self.options.terminator!r}")
+                elif position + len(block) == len(text) or size > _LONGEST_ROW:
+                    raise Malformed(0, f"the row, or the update, does not end with {self.options.terminator!r}")
             except Malformed as wrong:
                 at = f"{place} row {row + wrong.row + 1}"
                 raise DecodeError(wrong.message, table=table.full_name, position=at) from None
-            size = _BLOCK if grid.rows else size * 2
+            size = self.block_bytes if grid.rows else size * 2
             position, row = position + grid.consumed, row + grid.rows
 
     def _after_header(self, data: pa.Buffer, table: TableSchema, place: str) -> int:

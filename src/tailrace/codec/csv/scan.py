@@ -21,8 +21,8 @@ def scan(data: Bytes, cells: int, options: CsvOptions) -> Grid:
     special, free, marks = _free(data, options)
     ender, delimiter = options.terminator.encode(), options.delimiter.encode()
     kinds = data[special]
-    ends = free & (kinds == ender[-1]) & _stands(data, special - (len(ender) - 1), ender)
-    splits = free & (kinds == delimiter[0]) & ~ends & _stands(data, special, delimiter)
+    ends = _standing(data, special, free & (kinds == ender[-1]), 1 - len(ender), ender)
+    splits = _standing(data, special, free & (kinds == delimiter[0]) & ~ends, 0, delimiter)
     if len(delimiter) > 1:
         splits[splits] = _apart(special[splits], len(delimiter))
     if delimiter[0] in ender:
@@ -65,13 +65,18 @@ def _escaping(special: Places, slash: Flags) -> Flags:
     return escaping
 
 
-def _stands(data: Bytes, places: Places, needle: bytes) -> Flags:
-    """At which places the whole needle stands, given that the byte by which it was found does."""
-    whole = (places >= 0) & (places + len(needle) <= len(data))
-    if len(needle) > 1:
-        for at, byte in enumerate(needle):
-            whole &= data[np.clip(places + at, 0, len(data) - 1)] == byte
-    return whole
+def _standing(data: Bytes, special: Places, found: Flags, shift: int, needle: bytes) -> Flags:
+    """Of the places where one byte of the needle was found, those where all of it stands, begun `shift` bytes off."""
+    if len(needle) == 1:
+        return found
+    begins = special[found] + shift
+    whole = (begins >= 0) & (begins + len(needle) <= len(data))
+    for at, byte in enumerate(needle):
+        if at != -shift:  # that byte is how it was found
+            whole &= data[np.clip(begins + at, 0, len(data) - 1)] == byte
+    standing = found.copy()
+    standing[found] = whole
+    return standing
 
 
 def _apart(places: Places, length: int) -> Flags:

@@ -24,6 +24,7 @@ _REFUSED = (
     ("HTTP STATUS 403", "access is denied; check the key and its rights"),
     ("INVALID_ACCESS_KEY", "the access key is not known there"),
     ("INVALIDACCESSKEY", "the access key is not known there"),
+    ("ACCESS KEY ID", "the access key is not known there"),
     ("SIGNATURE_DOES_NOT_MATCH", "the secret key is not the one of the access key"),
     ("SIGNATUREDOESNOTMATCH", "the secret key is not the one of the access key"),
     ("UNAUTHENTICATED", "the credentials are not accepted"),

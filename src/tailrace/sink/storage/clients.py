@@ -71,6 +71,7 @@ def _s3(target: ObjectStore) -> pafs.FileSystem:
         request_timeout=_REQUEST_SECONDS,
         retry_strategy=pafs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
         background_writes=False,
+        allow_delayed_open=True,
     )
 
 

@@ -61,10 +61,11 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Tables by `schema.table`, their keys, and what a writer of ours should never cause: rows that go back in time,
-    and gaps in the numbers of files."""
+    """Tables by `schema.table`, their keys, how many changes counted, and what a writer of ours should never cause:
+    rows that go back in time, and gaps in the numbers of files."""
 
     checkpoint: Ts
+    changes: int
     tables: Mapping[str, pa.Table]
     keys: Mapping[str, tuple[str, ...]]
     fallbacks: tuple[Fallback, ...]
@@ -92,6 +93,7 @@ class _Reading:
         self._shapes: dict[tuple[Name, Ts], Step] = {}
         self._high: dict[tuple[Name, int], Ts] = {}
         self._fallbacks: list[Fallback] = []
+        self._changes = 0
 
     def contents(self) -> Contents:
         schemas = _by_version(self._found.schemas)
@@ -105,6 +107,7 @@ class _Reading:
         states = {f"{schema}.{table}": state for (schema, table), state in sorted(self._names.states.items())}
         return Contents(
             checkpoint=self._found.checkpoint,
+            changes=self._changes,
             tables={name: state.contents() for name, state in states.items()},
             keys={name: state.key for name, state in states.items()},
             fallbacks=tuple(self._fallbacks),
@@ -159,6 +162,7 @@ class _Reading:
             end = int(np.searchsorted(commits, self._found.checkpoint, side="right"))
             if end > begin:
                 self._high[stream] = int(commits[end - 1])
+                self._changes += end - begin
                 yield batch.slice(begin, end - begin)
 
 

@@ -78,12 +78,15 @@ def check(good: Flags, reason: Callable[[int], str] | str) -> None:
 
 
 @contextmanager
-def numbered(rows: NDArray[np.intp]) -> Iterator[None]:
-    """Give a BadCell of selected cells the number that it has among all."""
+def numbered(rows: NDArray[np.intp] | Flags | None) -> Iterator[None]:
+    """Give a BadCell of selected cells the number that it has among all (None: all are selected)."""
     try:
         yield
     except BadCell as bad:
-        raise BadCell(int(rows[bad.index]), bad.reason) from bad
+        if rows is None:
+            raise
+        numbers = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        raise BadCell(int(numbers[bad.index]), bad.reason) from bad
 
 
 def gather(data: Bytes, starts: Ints, width: int) -> Bytes:

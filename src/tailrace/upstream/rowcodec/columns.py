@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tailrace.change.types import ColumnType
 from tailrace.upstream.rowcodec import binary_json, decimals, numbers, times, vectors
-from tailrace.upstream.rowcodec.cells import BadCell, Cells, Packed, arrow_bytes, bytes_of, check
+from tailrace.upstream.rowcodec.cells import BadCell, Cells, Packed, arrow_bytes, bitmap, bytes_of, check
 from tailrace.upstream.rowcodec.zones import Zone
 
 
@@ -111,10 +111,8 @@ def strings(kind: ColumnType, cells: Cells, *, known: bool = False) -> pa.Array:
 
 
 def spread(values: pa.Array, valid: NDArray[np.bool_]) -> pa.Array:
-    """Dense values on the rows that are valid, NULL on the others."""
-    if valid.all():
-        return values
-    if not valid.any():
+    """Dense values on the rows that are valid, NULL on the others (one at least)."""
+    if not len(values):
         return pa.nulls(len(valid), values.type)
     if pa.types.is_string(values.type) or pa.types.is_binary(values.type):
         data, offsets = bytes_of(values)
@@ -124,7 +122,7 @@ def spread(values: pa.Array, valid: NDArray[np.bool_]) -> pa.Array:
     plain = values.to_numpy(zero_copy_only=False)
     full = np.zeros(len(valid), plain.dtype)
     full[valid] = plain
-    return pa.array(full, values.type, mask=~valid)
+    return pa.Array.from_buffers(values.type, len(full), [bitmap(valid), pa.py_buffer(full)])
 
 
 def _check_members(kind: ColumnType, plain: NDArray[Any]) -> None:

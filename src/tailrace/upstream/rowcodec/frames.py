@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tailrace.upstream.rowcodec.blocks import HEAD, LARGE, VERSION
 from tailrace.upstream.rowcodec.cells import Flags, Ints, Packed, arrow_bytes, squeeze
-from tailrace.upstream.rowcodec.layout import HEAD, LARGE, VERSION
 
 MAX_SMALL_ID, MAX_SMALL_DATA = 0xFF, 0xFFFF
 

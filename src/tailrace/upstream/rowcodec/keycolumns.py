@@ -26,6 +26,11 @@ class KeyColumns:
         self._partial = {column.name for column, prefix in keys if prefix >= 0}
         self._parts = self._split() if keys else {}
 
+    def holds(self, column: Column) -> bool:
+        """Whether keys say something about a column."""
+        mine = self._integer is not None and column.name == self._integer.name
+        return mine or column.name in self._partial or column.name in self._parts
+
     def column(self, column: Column, rows: NDArray[np.intp]) -> pa.Array | None:
         """A column's values of some rows; None where keys do not hold it."""
         if self._integer is not None and column.name == self._integer.name:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tailrace.change.schema import Column, TableSchema
 from tailrace.errors import DecodeError, EncodeError, SchemaMismatch
 from tailrace.upstream.rowcodec import columns, commonhandles, frames, layout
+from tailrace.upstream.rowcodec.blocks import Block, blocks
 from tailrace.upstream.rowcodec.cells import BadCell, Cells, Flags, Packed, bytes_of, check, numbered
 from tailrace.upstream.rowcodec.defaults import default_value
 from tailrace.upstream.rowcodec.keycolumns import KeyColumns
@@ -59,30 +60,30 @@ def decode_rows(table: TableSchema, keys: pa.Array, values: pa.Array, *, zone: s
     data, offsets = bytes_of(values)
     rows = Cells(data, offsets[:-1], offsets[1:])
     try:
-        blocks = list(layout.blocks(rows))
+        parts = list(blocks(rows))
     except BadCell as bad:
         raise _refused(DecodeError, table, bad.index, bad.reason) from bad
-    parts = [_block(table, rows.select(block), block, in_key) for block in blocks]
+    decoded = [_decoded(table, block, in_key) for block in parts]
     empty = [pa.array([], column.type.arrow) for column in table.row_columns]
-    arrays = [pa.concat_arrays(chunks) for chunks in zip(*parts, strict=True)] if parts else empty
+    arrays = [pa.concat_arrays(chunks) for chunks in zip(*decoded, strict=True)] if decoded else empty
     image = pa.StructArray.from_arrays(arrays, fields=list(table.arrow_struct))
-    order = np.concatenate(blocks) if blocks else np.arange(0)
+    order = np.concatenate([block.numbers for block in parts]) if parts else np.arange(0)
     return image if (order[1:] > order[:-1]).all() else image.take(pa.array(np.argsort(order)))
 
 
-def _block(table: TableSchema, rows: Cells, numbers: NDArray[np.intp], in_key: KeyColumns) -> list[pa.Array]:
-    """The columns of the rows of one block, whose numbers in the batch are `numbers`."""
+def _decoded(table: TableSchema, block: Block, in_key: KeyColumns) -> list[pa.Array]:
+    """The columns of the rows of one block."""
     ordered = sorted(table.row_columns, key=lambda column: column.id)
     slots = {column.id: k for k, column in enumerate(ordered)}
     name = ""
     arrays = []
     try:
-        found = layout.read(rows, np.array([column.id for column in ordered], np.int64))
+        found = layout.read(block, np.array([column.id for column in ordered], np.int64))
         for column in table.row_columns:
             name = column.name
-            arrays.append(_column(table, column, found, slots[column.id], numbers, in_key))
+            arrays.append(_column(table, column, found, slots[column.id], block.numbers, in_key))
     except BadCell as bad:
-        raise _refused(DecodeError, table, int(numbers[bad.index]), bad.reason, name) from bad
+        raise _refused(DecodeError, table, int(block.numbers[bad.index]), bad.reason, name) from bad
     return arrays
 
 
@@ -108,13 +109,15 @@ def _column(
     table: TableSchema, column: Column, found: layout.Layout, k: int, numbers: NDArray[np.intp], in_key: KeyColumns
 ) -> pa.Array:
     held, cells = found.cells(k)
-    with numbered(np.flatnonzero(held)):
+    with numbered(held):
         dense = columns.unpack(column.type, cells, in_key.zone)
-    absent = found.absent(k)
+    if held is None:
+        return dense
+    absent = found.absent(k) if in_key.holds(column) or column.origin_default is not None else np.zeros(1, np.bool_)
     if not absent.any():
         _check_nulls(column, held)
         return columns.spread(dense, held)
-    with numbered(np.flatnonzero(absent)):
+    with numbered(absent):
         missing = in_key.column(column, numbers[absent])
     if missing is None:
         missing = default_value(table, column, in_key.zone, int(np.count_nonzero(absent)))

@@ -1,0 +1,72 @@
+"""The storage sink keeps every guarantee of a sink, in a folder and in a bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.fs
+import pytest
+
+from tailrace.sink.base import Sink, SinkSpec
+from tailrace.sink.storage.sink import StorageSink
+from tailrace.testing.conformance.driver import SUBSCRIPTION, Target
+from tailrace.testing.conformance.sink import SinkConformance
+from tailrace.testing.reader import Contents, read
+from tailrace.testing.services import connection
+
+CONFIG = """
+[sink]
+protocol = "csv"
+[sink.csv]
+include-commit-ts = true
+"""
+
+
+@dataclass(frozen=True)
+class StorageTarget:
+    """What lies below `base`, read by the independent reader."""
+
+    uri: str
+    store: pyarrow.fs.FileSystem
+    base: str
+
+    def sink(self) -> Sink:
+        return StorageSink(SinkSpec(SUBSCRIPTION, self.uri, CONFIG))
+
+    def visible(self) -> Mapping[str, Mapping[int, str | None]]:
+        contents = self.read()
+        if contents is None:
+            return {}
+        assert contents.fallbacks == ()
+        assert contents.gaps == ()
+        return {
+            name: dict(zip(rows.column("id").to_pylist(), rows.column("note").to_pylist(), strict=True))
+            for name, rows in contents.tables.items()
+        }
+
+    def rows_seen(self) -> int | None:
+        contents = self.read()
+        return contents.changes if contents else 0
+
+    def read(self) -> Contents | None:
+        """None before there is `metadata`: until then nothing is promised."""
+        if self.store.get_file_info(f"{self.base}/metadata").type is pyarrow.fs.FileType.NotFound:
+            return None
+        return read(self.store, self.base)
+
+
+class TestFolder(SinkConformance):
+    @pytest.fixture
+    def target(self, tmp_path: Path) -> Target:
+        return StorageTarget(f"file://{tmp_path}/out", pyarrow.fs.LocalFileSystem(), f"{tmp_path}/out")
+
+
+@pytest.mark.service("s3")
+class TestBucket(SinkConformance):
+    @pytest.fixture
+    def target(self) -> Target:
+        store = connection("s3")
+        bucket = store.new_bucket("conformance")
+        return StorageTarget(store.uri(bucket, "out"), store.filesystem(), f"{bucket}/out")
