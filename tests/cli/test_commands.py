@@ -13,6 +13,7 @@ from tailrace.cli import main as cli
 from tailrace.errors import SinkAway
 from tailrace.pipeline.assignment import Report
 from tailrace.server.grpc.client import Client
+from tailrace.testing.environment import package_environment
 from tests.cli.conftest import Call, Running
 from tests.server.carriers import until
 
@@ -165,5 +166,7 @@ def test_a_missing_extra_breaks_only_its_own_command(call: Call, monkeypatch: py
 def test_help_and_version_need_neither_spark_nor_the_store() -> None:
     code = "import sys; from tailrace.cli.main import tailrace; tailrace.main(['--help'], standalone_mode=False); "
     code += "print([name for name in ('pyspark', 'pyarrow', 'lmdb', 'grpc', 'sqlalchemy') if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=package_environment()
+    )
     assert done.stdout.splitlines()[-1] == "[]"

@@ -21,7 +21,7 @@ from tailrace.observe.failpoints import reach
 from tailrace.pipeline import worker
 from tailrace.pipeline.merge import merge
 from tailrace.progress.cut import Piece, Reached, Receipt, Span
-from tailrace.route.split import split_updates
+from tailrace.route.split import split_stream
 from tailrace.sink.base import Sink, SinkSpec, SinkWriter
 from tailrace.upstream.base import Upstream, UpstreamSpec, log_batches
 
@@ -116,13 +116,14 @@ def _log(upstream: Upstream, sink: Sink, piece: Piece, writer: SinkWriter, clock
 
     def batches() -> Iterator[ChangeBatch]:
         merged = merge([span_batches(span) for span in piece.spans])
+        ordered = split_stream(merged) if sink.capabilities.split_updates else merged
         while True:
             with clock.stage("pull"):
-                batch = next(merged, None)
+                batch = next(ordered, None)
             if batch is None:
                 return
             reach("log-page")
-            yield split_updates(batch) if sink.capabilities.split_updates else batch
+            yield batch
 
     large = piece.bytes > PAGE_BYTES
     _write(_ahead(batches) if large else batches(), writer, clock)

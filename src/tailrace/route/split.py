@@ -6,7 +6,8 @@ Other transactions keep their order. Commit order stays as it was, and no row is
 without an image of the row before it is left as it is, since there is nothing to delete.
 
 `split_updates` takes each transaction as far as its batch holds it; `split_stream` sees a transaction whole, over any
-number of batches, and keeps no more than the one that may still go on.
+number of batches, and keeps no more than the one that may still go on, and of that no more than `HELD_BYTES`: the
+rows of a larger one that exchange keys over several batches are ordered batch by batch.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from numpy.typing import NDArray
 from tailrace.change.batch import DELETE, INSERT, UPDATE, ChangeBatch, batch_schema
 from tailrace.change.schema import TableSchema
 
+HELD_BYTES = 64 << 20
+
 _RANK = np.zeros(3, np.int8)
 _RANK[[DELETE, UPDATE, INSERT]] = (0, 1, 2)
 
@@ -32,6 +35,15 @@ def key_columns(table: TableSchema) -> tuple[str, ...]:
         if index.unique or index.primary:
             keys |= set(index.columns)
     return tuple(column.name for column in table.row_columns if column.name in keys)
+
+
+def exchanges_keys(table: TableSchema) -> bool:
+    """Whether an update of one row may take a key from another row of its transaction.
+
+    Where the only key is the clustered one, a row that gets another key is a delete and an insert from the beginning.
+    """
+    clustered = set(table.handle_key) if table.pk_is_handle or table.common_handle else set()
+    return bool(set(key_columns(table)) - clustered)
 
 
 def changed_keys(batch: ChangeBatch) -> NDArray[np.bool_]:
@@ -57,7 +69,11 @@ def split_stream(batches: Iterator[ChangeBatch]) -> Iterator[ChangeBatch]:
     for batch in batches:
         if not batch.num_rows:
             continue
-        if open_end and not _goes_on(open_end[-1], batch):
+        if not exchanges_keys(batch.table):
+            yield split_updates(batch)
+            continue
+        full = sum(part.nbytes for part in open_end) > HELD_BYTES
+        if open_end and (full or not _goes_on(open_end[-1], batch)):
             yield from _joined(open_end)
             open_end = []
         begin = _last_transaction(batch)
