@@ -126,6 +126,38 @@ def test_a_busy_database_is_away_and_its_message_bears_no_values(
     assert "locked" in str(caught.value)
 
 
+def test_a_database_whose_connections_are_all_in_use_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(database, "CONNECTIONS", 1)
+    with file_database(tmp_path) as meta, meta.reading(), pytest.raises(MetaAway, match="in use"):
+        meta.now_ms()
+
+
+def test_threads_of_one_process_take_turns_instead_of_giving_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.2)
+    with file_database(tmp_path, "one") as meta:
+        errors: list[BaseException] = []
+
+        def write() -> None:
+            try:
+                with meta.writing() as connection:
+                    connection.execute(update(tables.subscription).values(epoch=tables.subscription.c.epoch + 1))
+                    time.sleep(0.1)
+            except BaseException as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=write) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert errors == []
+        with meta.reading() as connection:
+            assert connection.execute(select(tables.subscription.c.epoch)).scalar() == 7
+
+
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "nonsense", "nosuch://x/y"])
 def test_a_url_that_is_no_lasting_database_is_refused(url: str) -> None:
     with pytest.raises(ConfigError, match="--meta"):

@@ -7,13 +7,15 @@ not there, and that a database which does not answer is `MetaAway`. What the tra
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from sqlalchemy import BigInteger, Connection, Engine, create_engine, event, insert, inspect, select, update
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
@@ -21,6 +23,7 @@ from tailrace.errors import ConfigError, MetaAway, MetaVersion, NotInstalled
 from tailrace.progress import tables
 
 BUSY_SECONDS = 10.0
+CONNECTIONS = 32
 
 Step = Callable[[Connection], None]
 
@@ -56,6 +59,8 @@ class MetaDatabase:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        # SQLite has one writer at a time, and whoever waits for it there polls: threads of one process queue up here.
+        self._turn = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -70,7 +75,7 @@ class MetaDatabase:
 
         Raises MetaVersion, with nothing written, when a newer version has taken the database over meanwhile.
         """
-        with self._answering(), self._engine.begin() as connection:
+        with self._turn, self._answering(), self._engine.begin() as connection:
             yield connection
             _refuse_newer(_version_of(connection))
 
@@ -100,6 +105,8 @@ class MetaDatabase:
         except DBAPIError as error:
             # The driver's own text, without the statement's values: they may hold a sink's password.
             raise MetaAway(f"the meta database does not answer: {error.orig}") from error
+        except PoolTimeout as error:
+            raise MetaAway(f"all {CONNECTIONS} connections to the meta database are in use") from error
 
 
 def open_meta(url: str) -> MetaDatabase:
@@ -109,7 +116,15 @@ def open_meta(url: str) -> MetaDatabase:
         if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):
             raise ConfigError("--meta: an SQLite meta database must be a file, as in sqlite:///meta.db")
         wait = {"timeout": BUSY_SECONDS} if parsed.get_backend_name() == "sqlite" else {}
-        engine = create_engine(parsed, connect_args=wait, hide_parameters=True)
+        engine = create_engine(
+            parsed,
+            connect_args=wait,
+            hide_parameters=True,
+            pool_size=CONNECTIONS,
+            max_overflow=0,
+            pool_timeout=BUSY_SECONDS,
+            pool_pre_ping=parsed.get_backend_name() != "sqlite",
+        )
     except (ArgumentError, NoSuchModuleError) as error:
         raise ConfigError(
             "--meta: not a database URL; it should be like sqlite:///FILE or mysql+pymysql://…"

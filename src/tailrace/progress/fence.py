@@ -8,6 +8,8 @@ It must never be a SELECT: a row that was only read may change before the transa
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from sqlalchemy import Connection, select, update
 
 from tailrace.errors import Fenced, NotFound
@@ -22,7 +24,7 @@ def pass_fence(connection: Connection, cluster_id: int, name: str, epoch: int) -
     row = (subscription.c.cluster_id == cluster_id) & (subscription.c.name == name)
     mine = update(subscription).where(row, subscription.c.epoch == epoch)
     if connection.execute(mine.values(writes=subscription.c.writes + 1)).rowcount != 1:
-        raise_fenced(connection, cluster_id, name, epoch)
+        _refuse(connection, cluster_id, name, epoch)
     return int(connection.execute(select(subscription.c.writes).where(row)).scalar_one())
 
 
@@ -30,10 +32,10 @@ def check_epoch(connection: Connection, cluster_id: int, name: str, epoch: int) 
     """Raises Fenced when `epoch` is not the subscription's now. Saves a useless effort; it protects nothing."""
     row = (subscription.c.cluster_id == cluster_id) & (subscription.c.name == name)
     if connection.execute(select(subscription.c.epoch).where(row)).scalar() != epoch:
-        raise_fenced(connection, cluster_id, name, epoch)
+        _refuse(connection, cluster_id, name, epoch)
 
 
-def raise_fenced(connection: Connection, cluster_id: int, name: str, epoch: int) -> None:
+def _refuse(connection: Connection, cluster_id: int, name: str, epoch: int) -> NoReturn:
     row = (subscription.c.cluster_id == cluster_id) & (subscription.c.name == name)
     newest = connection.execute(select(subscription.c.epoch).where(row)).scalar()
     if newest is None:

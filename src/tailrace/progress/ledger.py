@@ -62,6 +62,11 @@ class Ledger:
         with self._reading(subscription) as rows:
             return rows.progress()
 
+    def last_cut(self, subscription: str) -> int:
+        """The number of the last finished cut; 0 when there is none."""
+        with self._reading(subscription) as rows:
+            return rows.last_cut()
+
     def pending(self, subscription: str) -> tuple[Cut, Progress] | None:
         """The cut that was begun and not finished, and what progress will be after it."""
         with self._reading(subscription) as rows:
@@ -190,8 +195,7 @@ class LedgerSeat:
         return self._ledger.named(self._subscription)
 
     def last_cut(self) -> int:
-        progress = self._ledger.load(self._subscription)
-        return progress.cut if progress else 0
+        return self._ledger.last_cut(self._subscription)
 
 
 def _begun(rows: Rows, cut: Cut) -> Begun:

@@ -55,6 +55,10 @@ class Rows:
         rows = self._connection.execute(select(progress).where(self._mine(progress)))
         return in_order(Progress(self._subscription, head.cut, head.to_ts, tuple(map(_position, rows))))
 
+    def last_cut(self) -> int:
+        head = self._one(checkpoint)
+        return head.cut if head else 0
+
     def move(self, step: Difference, base: Progress | None) -> None:
         """Make the rows what they are after `step`; only rows that change are touched."""
         head = {"cut": step.cut, "to_ts": step.to_ts}

@@ -36,6 +36,8 @@ logger = logging.getLogger(__name__)
 
 WATCH_SECONDS = 0.1
 REPORT_SECONDS = 1.0
+# So many that none waits for another: a lost lease must end its delivery now, whatever hangs beside it.
+ENDINGS = 1000
 
 MakesCarrier = Callable[[Ledger, Listener], Carrier]
 
@@ -54,7 +56,6 @@ class Service:
     """One server's work. `start` and `stop` once each."""
 
     def __init__(self, meta: MetaDatabase, options: ServiceOptions, make_carrier: MakesCarrier) -> None:
-        self._meta = meta
         self._options = options
         self._records = Records(meta, options.cluster_id)
         self._reports = Reports(meta, options.cluster_id)
@@ -70,7 +71,7 @@ class Service:
         self._stopped = threading.Event()
         self._in_round = threading.Lock()
         self._failure: BaseException | None = None
-        self._long = ThreadPoolExecutor(8, thread_name_prefix="ending")
+        self._long = ThreadPoolExecutor(ENDINGS, thread_name_prefix="ending")
         self._lock = threading.Lock()
         self._carries = True
         self._leaving: dict[str, Future[None]] = {}

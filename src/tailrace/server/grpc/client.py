@@ -19,7 +19,8 @@ from tailrace.server.grpc.servicer import SERVICE
 from tailrace.server.requests import SubscribeRequest
 from tailrace.server.subscriptions import Status
 
-DEADLINE_SECONDS = 10.0
+# Above the time that the server itself waits for a busy meta database.
+DEADLINE_SECONDS = 15.0
 # Everything about a sink and an upstream is tried at creation.
 SUBSCRIBE_SECONDS = 120.0
 

@@ -30,7 +30,7 @@ from tailrace.server.subscriptions import Subscriptions
 logger = logging.getLogger(__name__)
 
 SERVICE = PROTO.services_by_name["CdcServer"]
-THREADS = 8
+THREADS = 16
 
 
 class Servicer:
