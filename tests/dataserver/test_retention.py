@@ -110,8 +110,7 @@ def test_what_was_let_go_is_known_after_a_restart(tmp_path: Path) -> None:
 
 
 def test_a_pin_never_moves_back_and_ends_when_told(store: tuple[Node, Clock]) -> None:
-    held, clock = store
-    leader = held.leader(1)
+    leader, held = store[0].leader(1), store[0]
     retention.pin(leader, held.database, "a", 1500)
     retention.pin(leader, held.database, "a", 1800)
     assert leader.meta.pins == {"a": 1500}

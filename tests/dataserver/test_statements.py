@@ -67,5 +67,6 @@ def test_the_text_of_a_table_is_sql() -> None:
     known = replace(table(), indexes=(Index(2, "by`note", ("note",), prefixes=(10,)),))
     assert sql.create_table(known) == (
         "CREATE TABLE `shop`.`orders` (`id` BIGINT NOT NULL, "
-        "`note` VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, PRIMARY KEY (`id`), KEY `by``note` (`note`(10)))"
+        "`note` VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, "
+        "PRIMARY KEY (`id`), KEY `by``note` (`note`(10)))"
     )

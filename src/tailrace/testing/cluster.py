@@ -5,6 +5,7 @@ No process outlives its parent: each stops when its standard input is closed. Lo
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import tailrace
 from tailrace.dataserver.client import StoreClient
 from tailrace.errors import UpstreamAway
 
@@ -60,8 +62,10 @@ class Store:
 
     def kill(self, number: int) -> None:
         """kill -9, and wait until it is gone."""
-        self._processes[number].kill()
-        self._processes.pop(number).wait()
+        process = self._processes.pop(number)
+        process.kill()
+        process.wait()
+        _close(process)
 
     def pause(self, number: int) -> None:
         self._processes[number].send_signal(signal.SIGSTOP)
@@ -118,16 +122,16 @@ class Store:
         if process.poll() is None:
             process.kill()
             process.wait()
-        if process.stdin is not None:
-            process.stdin.close()
+        _close(process)
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin is not None:
+        process.stdin.close()
 
 
 def _environment() -> dict[str, str]:
     """The package that runs here is the one that runs there, installed or not."""
-    import os
-
-    import tailrace
-
     source = str(Path(tailrace.__file__).parents[1])
     paths = [source, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
