@@ -43,8 +43,9 @@ def test_buckets_are_few_ascending_and_add_up() -> None:
     history = History()
     for ts in range(1, 2001):
         history.add(page(ts, rows=ts % 5 + 1))
-    ts, rows, size = history.buckets(500, 1500)
-    assert len(ts) == MAX_BUCKETS and ts == sorted(set(ts)) and ts[-1] == 1500 and ts[0] > 500
+    found = history.buckets(500, 1500)
+    ts, rows, size = found
+    assert len(times) == MAX_BUCKETS and times == sorted(set(times)) and times[-1] == 1500 and times[0] > 500
     assert sum(rows) == sum(at % 5 + 1 for at in range(501, 1501))
     assert sum(size) == 10 * sum(rows)
 

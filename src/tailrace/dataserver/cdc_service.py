@@ -24,7 +24,7 @@ LONGEST_POLL_S = 15.0
 SNAPSHOT_BYTES = 32 << 20
 DEFAULT_BYTES = 8 << 20
 DEFAULT_ROWS = 1 << 16
-_AGE_S = 0.02
+_GATHER_S = 0.002
 
 
 class CdcService:
@@ -52,16 +52,14 @@ class CdcService:
         limit = time.monotonic() + min(request.wait_s, LONGEST_POLL_S)
         while True:
             seen = self._node.commits.seen
-            known = self._node.clock.recent(_AGE_S)
+            known = self._node.clock.take()
             frontiers = [self._frontier(mark, known) for mark in request.marks]
             fresh = any(found.bucket_ts or found.HasField("error") for found in frontiers)
-            if fresh or not self._node.commits.wait(seen, limit - time.monotonic()):
-                break
-        if not fresh:
-            # Nothing came: what is told is as new as it can be.
-            known = self._node.clock.recent(_AGE_S)
-            frontiers = [self._frontier(mark, known) for mark in request.marks]
-        return pb.CdcFrontierResponse(frontiers=frontiers)
+            if fresh or time.monotonic() >= limit:
+                return pb.CdcFrontierResponse(frontiers=frontiers)
+            if self._node.commits.wait(seen, limit - time.monotonic()):
+                # Many commits of other ranges are one reason to look again, not many.
+                time.sleep(_GATHER_S)
 
     def CdcPullSnapshot(self, request: pb.CdcPullSnapshotRequest) -> pb.CdcPullSnapshotResponse:
         leader = self._leader(request.range_id, request.range_epoch)
@@ -92,7 +90,7 @@ class CdcService:
 
     def CdcPullLog(self, request: pb.CdcPullLogRequest) -> pb.CdcPullLogResponse:
         leader = self._leader(request.range_id, request.range_epoch)
-        upto = request.upto_ts or leader.resolved(self._node.clock.recent(_AGE_S))
+        upto = request.upto_ts or leader.resolved(self._node.clock.take())
         self._check_resolved(leader, upto)
         with leader.mutex:
             self._check_kept(leader, request.from_ts, request.last_log_index)

@@ -54,6 +54,7 @@ class Database:
 
     def __init__(self, folder: Path, fsync: bool = True) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        self.file = folder.resolve() / "data.mdb"
         self.env: Any = lmdb.open(str(folder), map_size=MAP_BYTES, max_dbs=4, max_readers=256, sync=fsync, lock=True)
         self._meta = self.env.open_db(b"meta")
         self.rows = self.env.open_db(b"rows")

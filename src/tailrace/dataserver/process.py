@@ -25,6 +25,7 @@ from tailrace.dataserver.cdc_service import CdcService
 from tailrace.dataserver.master import Master
 from tailrace.dataserver.master_service import MasterService
 from tailrace.dataserver.node import Node
+from tailrace.dataserver.residence import settle
 from tailrace.dataserver.serving import Served
 from tailrace.dataserver.store_service import StoreService
 from tailrace.dataserver.timestamps import Timestamps
@@ -75,6 +76,7 @@ class StoreProcess:
 
     def start(self) -> None:
         """Returns when the process can be called."""
+        settle()
         # Arrow looks for pandas at its first conversion, which takes seconds; no caller should wait for that.
         pa.array(np.zeros(1))
         if self._node is not None:

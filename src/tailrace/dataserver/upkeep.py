@@ -15,6 +15,7 @@ from tailrace.change.tso import Ts
 from tailrace.dataserver import retention
 from tailrace.dataserver.leader import RangeLeader
 from tailrace.dataserver.node import Node
+from tailrace.dataserver.residence import release_mapped
 from tailrace.errors import TailraceError
 
 MERGE_EVERY_S = 0.5
@@ -52,6 +53,8 @@ class Upkeep:
         for leader in self._node.leaders():
             while self._due(leader):
                 leader.merge(self._node.serial, retention.safe_ts(leader, self._node.clock.known))
+                release_mapped(self._node.database.file)
+        release_mapped(self._node.database.file)
         retention.trim(self._node.leaders(), self._node.wal, self._node.database, self._history_bytes)
 
     def resolve(self) -> None:

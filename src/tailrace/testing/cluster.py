@@ -61,8 +61,10 @@ class Store:
 
     def kill(self, number: int) -> None:
         """kill -9, and wait until it is gone."""
-        self._processes[number].kill()
-        self._processes.pop(number).wait()
+        process = self._processes.pop(number)
+        process.kill()
+        process.wait()
+        _close(process)
 
     def pause(self, number: int) -> None:
         self._processes[number].send_signal(signal.SIGSTOP)
@@ -119,8 +121,12 @@ class Store:
         if process.poll() is None:
             process.kill()
             process.wait()
-        if process.stdin is not None:
-            process.stdin.close()
+        _close(process)
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin is not None:
+        process.stdin.close()
 
 
 @contextmanager

@@ -28,7 +28,7 @@ MASTER: ServiceDescriptor = MASTER_FILE.services_by_name["Master"]
 
 CALL_SECONDS = 20.0
 # A server that was restarted should be found again at once, and a lost one be noticed: gRPC's own 1 to 120 s are long.
-_QUICK = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 1000)]
+_QUICK = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 300)]
 
 
 def error_message(error: TailraceError) -> CDCError:
