@@ -25,7 +25,7 @@ class Jobs:
         self._free = threading.Semaphore(at_once)
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="job")
         self._ready = threading.Condition()
-        self._waiting: list[_Batch] = []
+        self.waiting: list[_Batch] = []
         self._closed = False
         self._gatherer = threading.Thread(target=self._gather, name="jobs", daemon=True)
         self._gatherer.start()
@@ -42,7 +42,7 @@ class Jobs:
         with self._ready:
             if self._closed:
                 raise WorkerLost("the pipeline is stopping")
-            self._waiting.append((orders, answer))
+            self.waiting.append((orders, answer))
             self._ready.notify()
         return answer.result()
 
@@ -58,9 +58,9 @@ class Jobs:
         while True:
             self._free.acquire()
             with self._ready:
-                while not self._waiting and not self._closed:
+                while not self.waiting and not self._closed:
                     self._ready.wait()
-                taken, self._waiting = self._waiting, []
+                taken, self.waiting = self.waiting, []
                 if self._closed:
                     for _, answer in taken:
                         answer.set_exception(WorkerLost("the pipeline is stopping"))
