@@ -140,7 +140,7 @@ def log_pages(stage: Stage, from_ts: Ts, upto_ts: Ts) -> int:
         answer = wire.call(stage.range.leader, CDC, "CdcPullLog", request)
         rows, token = rows + sum(page.rows for page in answer.pages), answer.next
         if not token:
-            return rows
+            return int(rows)
 
 
 def snapshot_pages(stage: Stage, version: Ts) -> int:

@@ -43,8 +43,7 @@ def test_buckets_are_few_ascending_and_add_up() -> None:
     history = History()
     for ts in range(1, 2001):
         history.add(page(ts, rows=ts % 5 + 1))
-    found = history.buckets(500, 1500)
-    ts, rows, size = found
+    times, rows, size = history.buckets(500, 1500)
     assert len(times) == MAX_BUCKETS and times == sorted(set(times)) and times[-1] == 1500 and times[0] > 500
     assert sum(rows) == sum(at % 5 + 1 for at in range(501, 1501))
     assert sum(size) == 10 * sum(rows)

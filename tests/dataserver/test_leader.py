@@ -297,7 +297,7 @@ def test_a_dropped_range_takes_no_rows_but_keeps_its_log(bench: Bench) -> None:
 
 
 def test_two_nodes_never_hold_one_folder(bench: Bench) -> None:
-    with pytest.raises(AlreadyExists, match="has .* open"):
+    with pytest.raises(AlreadyExists, match=r"has .* open"):
         node(bench.folder, bench.clock)
 
 

@@ -51,7 +51,12 @@ def test_an_unsigned_key_keeps_its_bits() -> None:
         Column(2, "v", ColumnType("int")),
     )
     table = TableSchema("shop", "t", 5, 1, columns, pk_is_handle=True)
-    rows = [{"id": 0, "v": 1}, {"id": (1 << 63) - 1, "v": 2}, {"id": 1 << 63, "v": 3}, {"id": (1 << 64) - 1, "v": None}]
+    rows: list[dict[str, object]] = [
+        {"id": 0, "v": 1},
+        {"id": (1 << 63) - 1, "v": 2},
+        {"id": 1 << 63, "v": 3},
+        {"id": (1 << 64) - 1, "v": None},
+    ]
     image = pa.array(rows, table.arrow_struct)
     keys = encode_keys(table, image, 5)
     assert keys.to_pylist() == [reference.encode_key(table, dict(row), 5) for row in rows]

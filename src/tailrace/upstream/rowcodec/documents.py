@@ -71,7 +71,8 @@ def _by_forms(
 ) -> pa.Array:
     """Documents of the first forms together, the rest each by itself."""
     rest = np.arange(len(values))
-    rows, parts = [], []
+    rows: list[NDArray[np.int64]] = []
+    parts: list[pa.Array] = []
     for _ in range(_FORMS):
         if len(rest) < _FEW:
             break
@@ -115,8 +116,10 @@ def _pack_form(texts: pa.Array) -> Converted | None:
 
 def _form_of(text: str) -> tuple[str, list[Field], list[Field]] | None:
     """The pattern of a flat object, its fields in the text's order, and those that the pattern captures."""
-    place, pattern, fields, slots, key = 0, "", [], [], ""
-    tokens = []
+    place, pattern, key = 0, "", ""
+    fields: list[Field] = []
+    slots: list[Field] = []
+    tokens: list[re.Match[str]] = []
     while place < len(text):
         token = _TOKEN.match(text, place)
         if token is None or len(tokens) > 4 * _MOST_FIELDS + 1:
@@ -218,7 +221,7 @@ def _unpack_form(values: pa.Array) -> Converted | None:
             done = done & (sizes < _SHORT)
             begin, step = begin + 1, 1 + sizes
         else:
-            sizes, step = np.full(len(starts), 8, np.int64), 8
+            sizes = step = np.full(len(starts), 8, np.int64)
         done = done & (begin + sizes <= ends)
         values_of.append(Cells(data, begin, begin + sizes))
         free = free + step
