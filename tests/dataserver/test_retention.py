@@ -39,7 +39,17 @@ def merge_all(store: Node) -> None:
 
 
 def trim(store: Node, limit: int = 1 << 30) -> list[int]:
-    return retention.trim(store.leaders(), store.wal, store.database, limit)
+    return retention.trim(store.leaders(), store.wal, store.database, limit, store.clock.known)
+
+
+def test_history_of_the_last_minutes_stays_without_a_pin(tmp_path: Path) -> None:
+    clock = Clock()
+    held = small_node(tmp_path, clock)
+    times = fill(held, clock, range(60))
+    merge_all(held)
+    assert trim(held) == []
+    retention.pin(held.leader(1), held.database, "late", times[0])
+    held.close()
 
 
 def test_nothing_that_is_not_in_blocks_goes(store: tuple[Node, Clock]) -> None:
@@ -91,7 +101,8 @@ def test_beyond_the_limit_a_pin_is_lost_and_said_so(store: tuple[Node, Clock]) -
     assert lost.value.position == f"({times[0]}, {leader.history.pruned_ts}]"
 
 
-def test_what_was_let_go_is_known_after_a_restart(tmp_path: Path) -> None:
+def test_what_was_let_go_is_known_after_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "UNPINNED_MS", 0)
     clock = Clock()
     held = small_node(tmp_path, clock)
     fates = [clock.take() for _ in range(3)]

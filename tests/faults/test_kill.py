@@ -16,6 +16,7 @@ import pytest
 
 from tailrace.change.tso import Ts
 from tailrace.dataserver.client import StoreClient
+from tailrace.errors import MetaAway
 from tailrace.observe.failpoints import FAILPOINTS
 from tailrace.server.requests import SubscribeRequest
 from tailrace.server.subscriptions import Status
@@ -29,7 +30,7 @@ from tailrace.testing.shop_traffic import ShopTraffic
 pytestmark = [pytest.mark.faults, pytest.mark.spark]
 
 ROWS = 2_000
-WAIT_SECONDS = 180.0
+WAIT_SECONDS = 90.0
 CONFIG = '[sink]\nschema-dialect = "new"\n[sink.csv]\ninclude-commit-ts = true\n'
 WORKER = ("snapshot-page", "log-page", "piece-before-write", "stage-file", "piece-closed")
 DRIVER = tuple(name for name in FAILPOINTS if name not in WORKER)
@@ -56,7 +57,8 @@ def fill(client: StoreClient, schema: str) -> dict[str, int]:
     sizes = shop.sizes(ROWS)
     client.create_schema(schema)
     for name, definition in shop.tables(schema).items():
-        table = client.create_table(definition, ranges=2, handles=(0, sizes[name]))
+        # Passes are counted in each process: with more pages than the workers have turns, one of them has its third.
+        table = client.create_table(definition, ranges=4, handles=(0, sizes[name]))
         client.bulk_insert(table, shop.image(table, sizes[name]))
     return sizes
 
@@ -64,14 +66,17 @@ def fill(client: StoreClient, schema: str) -> dict[str, int]:
 def wait(server: ServerProcess, name: str, done: Callable[[Status], bool]) -> None:
     end = time.monotonic() + WAIT_SECONDS
     while server.alive and time.monotonic() < end:
-        with server.client() as client:
-            [status] = client.status(name)
+        try:
+            with server.client() as client:
+                [status] = client.status(name)
+        except MetaAway:
+            continue  # killed while it was asked: the loop's condition sees it
         if status.subscription.state == "failed" and status.subscription.error is not None:
             raise status.subscription.error
         if done(status):
             return
         time.sleep(0.2)
-    assert not server.alive, f"{name} did not come so far: {server.last_words()}"
+    assert not server.alive, f"{name} did not come so far in {WAIT_SECONDS:.0f} s: {server.last_words()}"
 
 
 def caught_up(ts: Ts) -> Callable[[Status], bool]:
@@ -95,13 +100,13 @@ def test_a_kill_at_any_point_loses_nothing_and_doubles_nothing(
         with ShopTraffic(client, sizes, schema=schema) as traffic:
             wait(server, schema, caught_up(1))
             traffic.add_column("customers", "nickname", "varchar(30)")
+            wait(server, schema, lambda _: any(killed.iterdir()))
             wait(server, schema, caught_up(client.now()))
         if not server.alive:
             server.start(env={})
         end = client.now()
         wait(server, schema, caught_up(end))
         assert server.alive
-    assert list(killed.iterdir()), f"nothing passed {point} for the {turn}th time"
     assert_equal(client, schema, tmp_path / "copy", end)
 
 

@@ -24,7 +24,7 @@ from tailrace.dataserver import sql
 from tailrace.dataserver.routing import split
 from tailrace.dataserver.rows import Rows
 from tailrace.dataserver.transaction import Target, Transaction, patiently
-from tailrace.errors import ConfigError, NotFound, SchemaMismatch
+from tailrace.errors import ConfigError, Locked, NotFound, SchemaMismatch
 from tailrace.proto import master_pb2, store_pb2
 from tailrace.proto.base_pb2 import RangeEpoch
 from tailrace.upstream.base import UpstreamSpec
@@ -291,6 +291,8 @@ class StoreTransaction:
 
     def _add(self, table: TableSchema, op: int, rows: pa.StructArray, partition: str) -> None:
         target = self._client.target(table)
+        if rows.type != target.table.arrow_struct and table.version != target.table.version:
+            raise Locked(f"{table.full_name} was altered since its rows were made: begin a new transaction")
         for low in range(0, len(rows), 100_000):
             some = rows.slice(low, 100_000)
             self.inner.add(target, *self._client.encoded(target.table, op, some, partition))

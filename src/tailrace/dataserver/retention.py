@@ -1,8 +1,9 @@
 """Retention: what history is kept for whom, and how it is let go.
 
 A pin says that a subscriber may still ask for log above a ts, and for snapshots at or above it. What no pin needs
-goes in whole segments of the log. Beyond a limit of bytes the oldest segments go although they are pinned: who comes
-for them gets `PositionLost`, never a gap. Rows that are not in blocks yet, and open transactions, are never let go.
+goes after a while, in whole segments of the log: so a subscription may start at a ts of the last minutes. Beyond a
+limit of bytes the oldest segments go although they are pinned or young: who comes for them gets `PositionLost`, never
+a gap. Rows that are not in blocks yet, and open transactions, are never let go.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tailrace.dataserver.wal import WriteAheadLog
 from tailrace.errors import PositionLost
 
 HISTORY_BYTES = 8 << 30
-# A reader that has no pin, such as a client's table scan, has this long.
+# A reader that has no pin, such as a client's table scan or a subscription to come, has this long.
 UNPINNED_MS = 600_000
 
 
@@ -55,17 +56,19 @@ def release(leader: RangeLeader, database: Database, subscriber: str, upto: Ts |
 
 def safe_ts(leader: RangeLeader, known: Ts) -> Ts:
     """No read below will come: older versions that a newer one hides may go."""
-    return max(leader.meta.safe_ts, min([known - compose(UNPINNED_MS), *leader.meta.pins.values()]))
+    return max(leader.meta.safe_ts, _needed(leader, known))
 
 
-def trim(leaders: Sequence[RangeLeader], wal: WriteAheadLog, database: Database, history_bytes: int) -> list[int]:
+def trim(
+    leaders: Sequence[RangeLeader], wal: WriteAheadLog, database: Database, history_bytes: int, known: Ts
+) -> list[int]:
     """Drop the segments that nobody needs, and the oldest ones beyond the limit; returns their numbers."""
     segments = wal.segments
     if len(segments) < 2:
         return []
     current = segments[-1]
     bound = min((_first_unmerged(leader, current) for leader in leaders), default=current)
-    wanted = min((_first_pinned(leader, current) for leader in leaders), default=current)
+    wanted = min((_first_needed(leader, current, known) for leader in leaders), default=current)
     surplus = wal.size() - history_bytes
     gone: list[int] = []
     for segment in segments[:-1]:
@@ -103,8 +106,11 @@ def _first_unmerged(leader: RangeLeader, current: int) -> int:
         return leader.versions.first_segment(leader.locks.first_segment(current))
 
 
-def _first_pinned(leader: RangeLeader, current: int) -> int:
+def _first_needed(leader: RangeLeader, current: int, known: Ts) -> int:
     with leader.mutex:
-        if not leader.meta.pins:
-            return current
-        return leader.history.first_segment_above(min(leader.meta.pins.values()), current)
+        return leader.history.first_segment_above(_needed(leader, known), current)
+
+
+def _needed(leader: RangeLeader, known: Ts) -> Ts:
+    """Somebody may still come for what is above: with a pin, or without one for a while."""
+    return min([known - compose(UNPINNED_MS), *leader.meta.pins.values()])

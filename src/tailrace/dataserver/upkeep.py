@@ -55,7 +55,8 @@ class Upkeep:
                 leader.merge(self._node.serial, retention.safe_ts(leader, self._node.clock.known))
                 release_mapped(self._node.database.file)
         release_mapped(self._node.database.file)
-        retention.trim(self._node.leaders(), self._node.wal, self._node.database, self._history_bytes)
+        node = self._node
+        retention.trim(node.leaders(), node.wal, node.database, self._history_bytes, node.clock.known)
 
     def resolve(self) -> None:
         """End the transactions that are out of time as their primary says."""

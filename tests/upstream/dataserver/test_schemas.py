@@ -63,6 +63,15 @@ def test_rows_of_an_older_schema_version_cannot_commit(client: StoreClient, orde
     write(client, client.table("shop", orders.name), INSERT, [1])
 
 
+def test_rows_made_before_a_ddl_are_not_taken_after_it(client: StoreClient, orders: TableSchema) -> None:
+    rows = image(orders, [1])
+    txn = client.begin()
+    client.add_column("shop", orders.name, Column(0, "more", ColumnType("int")))
+    with pytest.raises(Locked, match="begin a new transaction"):
+        txn.insert(orders, rows)
+    txn.rollback()
+
+
 def test_tables_are_those_of_a_moment(client: StoreClient, orders: TableSchema) -> None:
     before = client.now()
     client.rename_table("shop", orders.name, "shop", orders.name + "_new")
