@@ -54,5 +54,5 @@ def _kind(process: psutil.Process, root: psutil.Process) -> str:
     if process.pid == root.pid:
         return "server"
     command = " ".join(process.cmdline())
-    kinds = {"dataserver": "data_server", "pyspark.daemon": "worker", "java": "jvm", "tailrace server": "server"}
+    kinds = {"dataserver": "data_server", "pipeline.daemon": "worker", "java": "jvm", "tailrace server": "server"}
     return next((kind for mark, kind in kinds.items() if mark in command), "other")

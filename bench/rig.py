@@ -44,7 +44,7 @@ class Rig:
         return self._conductor.tally(name)
 
     def wait(self, name: str, to_ts: Ts) -> float:
-        """Seconds until everything up to a ts is durable; raises what went wrong with the subscription."""
+        """Seconds until everything up to a ts is durable; raises what the subscription failed of."""
         begun = time.perf_counter()
         while True:
             try:
@@ -52,9 +52,9 @@ class Rig:
                     return time.perf_counter() - begun
             except KeyError:
                 pass  # not claimed yet
-            error = self._subscriptions.status(name).subscription.error
-            if error is not None:
-                raise error
+            record = self._subscriptions.status(name).subscription
+            if record.state == "failed" and record.error is not None:
+                raise record.error
             if time.perf_counter() - begun > WAIT_SECONDS:
                 raise TailraceError(f"{name} is not there after {WAIT_SECONDS:.0f} s: {self.tally(name).report}")
             time.sleep(0.01)
