@@ -9,6 +9,7 @@
     │   ├── SchemaMismatch   TR-2001   rows that do not fit their table's schema
     │   ├── DecodeError      TR-2002   bytes that are not what their format says
     │   ├── EncodeError      TR-2003   values that their format cannot carry
+    │   ├── MessageTooLarge  TR-2004   one change makes a message larger than the target takes
     │   ├── PositionLost     TR-3001   history that a position needs is gone
     │   ├── TableGone        TR-3002   a table was dropped while it was read
     │   ├── SinkRefused      TR-4001   the target says no, and will again
@@ -102,6 +103,10 @@ class DecodeError(Terminal):
 
 class EncodeError(Terminal):
     code = "TR-2003"
+
+
+class MessageTooLarge(Terminal):
+    code = "TR-2004"
 
 
 class PositionLost(Terminal):
