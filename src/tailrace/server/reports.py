@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 
-from sqlalchemy import and_, exists, select, update
+from sqlalchemy import and_, bindparam, exists, select, update
 
 from tailrace.pipeline.assignment import Report
 from tailrace.progress.database import MetaDatabase, meta_clock
 from tailrace.progress.tables import report, subscription
+
+_FIELDS = tuple(field.name for field in fields(Report))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +35,20 @@ class Reports:
 
     def save(self, made: Mapping[tuple[str, int], Report]) -> None:
         """Save what the owners of (name, epoch) say, in one transaction."""
-        with self._meta.writing() as connection:
-            for (name, epoch), each in made.items():
-                owner = and_(
-                    subscription.c.cluster_id == self._cluster_id,
-                    subscription.c.name == name,
-                    subscription.c.epoch == epoch,
-                )
-                mine = and_(report.c.cluster_id == self._cluster_id, report.c.subscribe_name == name)
-                said = {"made": meta_clock(), "report": json.dumps(asdict(each))}
-                connection.execute(update(report).where(mine, exists().where(owner)).values(said))
+        owner = and_(
+            subscription.c.cluster_id == self._cluster_id,
+            subscription.c.name == bindparam("of"),
+            subscription.c.epoch == bindparam("under"),
+        )
+        mine = and_(report.c.cluster_id == self._cluster_id, report.c.subscribe_name == bindparam("of"))
+        values = {"made": meta_clock(), "report": bindparam("said")}
+        rows = [
+            {"of": name, "under": epoch, "said": json.dumps({field: getattr(each, field) for field in _FIELDS})}
+            for (name, epoch), each in made.items()
+        ]
+        if rows:
+            with self._meta.writing() as connection:
+                connection.execute(update(report).where(mine, exists().where(owner)).values(values), rows)
 
     def load(self) -> dict[str, AgedReport]:
         """The newest report of each subscription that has one."""
