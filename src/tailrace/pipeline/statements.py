@@ -45,8 +45,17 @@ class Statements:
             raise self._error
         events, resolved = self._known
         if ts < self._base:
-            return tuple(self._upstream.ddl(ts, resolved)) if ts < resolved else (), resolved
+            events, resolved = self._from(ts)
         return tuple(event for event in events if event.commit_ts > ts), resolved
+
+    def _from(self, ts: Ts) -> tuple[tuple[DdlEvent, ...], Ts]:
+        """From before what is kept. It is kept from there on, if it is not too much."""
+        with self._asking:
+            events, resolved = self._known
+            older = tuple(self._upstream.ddl(ts, self._base)) if ts < self._base else ()
+            if len(older) + len(events) <= KEPT_EVENTS:
+                self._known, self._base = ((*older, *events), resolved), min(ts, self._base)
+            return (*older, *events), resolved
 
     def _refresh(self) -> bool:
         events, before = self._known
