@@ -17,7 +17,7 @@ from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, bindparam, case, func, or_, select, update
 
 from tailrace.progress.database import MetaDatabase, meta_clock
 from tailrace.progress.tables import subscribe, subscription
@@ -80,11 +80,14 @@ class Claims:
         taken = self._claim({name: before}) if before is not None else []
         return taken[0] if taken else None
 
-    def carried(self) -> int:
-        """How many subscriptions there are to carry, by whomever."""
+    def carried(self) -> tuple[int, int]:
+        """How many subscriptions there are to carry, by whomever, and how many owners let leases of theirs run out."""
         where = and_(subscription.c.cluster_id == self._cluster_id, subscription.c.state.in_(CARRIED))
+        late = and_(subscription.c.owner != "", subscription.c.lease_until <= self._now)
+        owners = func.count(case((late, subscription.c.owner)).distinct())
         with self._meta.reading() as connection:
-            return int(connection.execute(select(func.count()).select_from(subscription).where(where)).scalar_one())
+            row = connection.execute(select(func.count(), owners).select_from(subscription).where(where)).one()
+        return int(row[0]), int(row[1])
 
     def _claim(self, epochs: dict[str, int]) -> list[Claim]:
         """Of these, with the epochs that they had a moment ago, what is free still. A row that bears this owner and a

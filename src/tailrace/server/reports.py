@@ -6,7 +6,7 @@ For people to read: nothing is decided by a report. Only the owner of the newest
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from sqlalchemy import and_, bindparam, exists, select, update
@@ -50,10 +50,12 @@ class Reports:
             with self._meta.writing() as connection:
                 connection.execute(update(report).where(mine, exists().where(owner)).values(values), rows)
 
-    def load(self) -> dict[str, AgedReport]:
-        """The newest report of each subscription that has one."""
+    def load(self, names: Sequence[str] | None = None) -> dict[str, AgedReport]:
+        """The newest report of each subscription that has one, or of each of these."""
         columns = (report.c.subscribe_name, report.c.report, (meta_clock() - report.c.made).label("age"))
         chosen = select(*columns).where(report.c.cluster_id == self._cluster_id, report.c.report != "")
+        if names is not None:
+            chosen = chosen.where(report.c.subscribe_name.in_(names))
         with self._meta.reading() as connection:
             rows = connection.execute(chosen).all()
         return {

@@ -211,12 +211,13 @@ class Service:
 
     def _share(self) -> None:
         """Carry an even share: claim what is free up to that, and hand over what is above it, a little at a time."""
-        carried = self._claims.carried()
+        # An owner that let a lease run out is dead, or as good as that, though it may still count as a member.
+        carried, dead = self._claims.carried()
         with self._lock:
             # What has not stopped here yet is not claimed anew: it would be carried twice.
             leaving = set(self._leaving)
         held = self._claims.held
-        mine, most = len(held.keys() - leaving), share(carried, self._alive)
+        mine, most = len(held.keys() - leaving), share(carried, self._alive - dead)
         if mine < most:
             self._take(leaving, most - mine)
         elif mine > most and not leaving:
