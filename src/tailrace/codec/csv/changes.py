@@ -18,8 +18,7 @@ from tailrace.change.batch import DELETE, INSERT, UPDATE, ChangeBatch, batch_sch
 from tailrace.change.schema import Column, TableSchema
 from tailrace.change.tso import Ts
 from tailrace.change.types import ColumnType
-from tailrace.codec.columns import shown
-from tailrace.codec.csv.cells import visible
+from tailrace.codec.columns import shown, visible
 from tailrace.codec.csv.grid import Flags, Grid, Malformed
 from tailrace.codec.csv.numbers import integers
 from tailrace.codec.csv.options import CsvOptions
