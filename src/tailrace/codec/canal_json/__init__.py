@@ -1,0 +1,7 @@
+"""Canal-JSON: one object a change, as TiCDC writes it into files and messages."""
+
+from tailrace.codec.canal_json.encode import CanalJsonEncoder
+from tailrace.codec.canal_json.messages import CanalJsonMessageEncoder
+from tailrace.codec.canal_json.options import CanalJsonOptions
+
+__all__ = ["CanalJsonEncoder", "CanalJsonMessageEncoder", "CanalJsonOptions"]
