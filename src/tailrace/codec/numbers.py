@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from tailrace.change.schema import Column
 from tailrace.change.types import ColumnType
 from tailrace.codec.columns import first_of, first_refused, shown
-from tailrace.codec.csv.grid import Flags, Grid, Malformed
+from tailrace.codec.grid import Flags, Grid, Malformed
 
 _RANGES = {("mediumint", False): (-(1 << 23), (1 << 23) - 1), ("mediumint", True): (0, (1 << 24) - 1)}
 _ZERO, _MINUS = ord("0"), ord("-")
