@@ -50,13 +50,12 @@ def spans(
     data: npt.NDArray[np.uint8],
     absent: npt.NDArray[np.bool_] | None = None,
 ) -> pa.BinaryArray:
-    """The bytes from each start to its end, which rise; NULL where `absent` says so."""
-    borders = np.empty((len(starts), 2), np.int32)
-    borders[:, 0], borders[:, 1] = starts, ends
-    count = max(2 * len(starts) - 1, 0)
+    """The bytes from each start to its end, in whatever order; NULL where `absent` says so."""
+    borders = np.empty(2 * len(starts) + 1, np.int32)
+    borders[:-1:2], borders[1::2], borders[-1] = starts, ends, len(data)
     buffers = [None, pa.py_buffer(borders), pa.py_buffer(data)]
-    between = pa.Array.from_buffers(pa.binary(), count, buffers)  # every other value is what lies between two spans
-    return between.take(pa.array(np.arange(0, count, 2, dtype=np.int32), mask=absent))
+    between = pa.Array.from_buffers(pa.binary(), 2 * len(starts), buffers)  # every other value lies between two spans
+    return between.take(pa.array(np.arange(0, 2 * len(starts), 2, dtype=np.int32), mask=absent))
 
 
 def _rebuilt(like: pa.Array, offsets: npt.NDArray[np.int64], text: npt.NDArray[np.uint8]) -> pa.StringArray:
