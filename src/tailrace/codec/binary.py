@@ -7,6 +7,7 @@ index of the first such value, so that no damaged cell becomes a value. Nothing 
 from __future__ import annotations
 
 import binascii
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,19 @@ def content(values: pa.Array) -> tuple[npt.NDArray[np.int64], memoryview]:
     wide = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1].astype(np.int64)
     held = memoryview(data if data is not None else b"")[int(wide[0]) : int(wide[-1])]
     return wide - wide[0], held
+
+
+def gathered(texts: Iterable[pa.Buffer], count: int) -> pa.Buffer:
+    """`count` texts one after the other; each is copied before the next is made, which then takes over its memory."""
+    if count == 1:
+        return next(iter(texts))
+    out, length = pa.allocate_buffer(0, resizable=True), 0
+    for text in texts:
+        if length + text.size > out.size:
+            out.resize(length + text.size + text.size * (count if not length else 1) * 17 // 16)
+        np.frombuffer(out, np.uint8)[length : length + text.size] = np.frombuffer(text, np.uint8)
+        length += text.size
+    return out.slice(0, length)
 
 
 def spans(

@@ -7,6 +7,7 @@ ISO-8859-1 first. Few values hold anything of that, so only those are rewritten.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailrace.change.go_json import quote
-from tailrace.codec.binary import content
+from tailrace.codec.binary import content, gathered
 
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.integer[Any]]
@@ -38,9 +39,10 @@ def needing_escape(text: pa.Array) -> Places:
     """The indices, rising, of the values that may be other inside of a JSON string; no other value is."""
     offsets, held = content(text)
     data = np.frombuffer(held, np.uint8)
-    found = [_suspects(data[begin : begin + _BLOCK]) + begin for begin in range(0, len(data), _BLOCK)]
-    places = np.concatenate(found) if found else np.zeros(0, np.int64)
-    values = _owners(offsets, places)
+    found = [_owners(offsets, _suspects(data[at : at + _BLOCK]) + at) for at in range(0, len(data), _BLOCK)]
+    values = np.concatenate(found) if found else np.zeros(0, np.int64)
+    if len(found) > 1:
+        values = values[np.diff(values, prepend=-1) > 0]
     broken = _not_utf8(text, data)
     return np.union1d(values, broken) if len(broken) else values
 
@@ -64,24 +66,33 @@ def latin1_escaped(values: pa.BinaryArray) -> pa.BinaryArray:
 
 def _written(like: pa.Array, offsets: Places, data: Bytes, pieces: pa.BinaryArray) -> pa.BinaryArray:
     """The values with the piece of each byte in its place."""
-    borders, parts, length = np.empty(len(offsets), np.int64), [], 0
-    for begin in range(0, len(data) or 1, _BLOCK):
-        part = pieces.take(pa.array(data[begin : begin + _BLOCK]))
-        ends = np.frombuffer(part.buffers()[1], np.int32)
-        first, last = np.searchsorted(offsets, (begin, begin + len(part) + 1))
-        borders[first:last] = ends[offsets[first:last] - begin] + length
-        parts.append(np.frombuffer(content(part)[1], np.uint8))
-        length += len(parts[-1])
-    whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    borders = np.empty(len(offsets), np.int64)
+    begins = range(0, len(data) or 1, _BLOCK)
+
+    def texts() -> Iterator[pa.Buffer]:
+        length = 0
+        for begin in begins:
+            part = pieces.take(pa.array(data[begin : begin + _BLOCK]))
+            ends = np.frombuffer(part.buffers()[1], np.int32)
+            first, last = np.searchsorted(offsets, (begin, begin + len(part) + 1))
+            borders[first:last] = ends[offsets[first:last] - begin] + length
+            length += int(ends[len(part)])
+            yield pa.py_buffer(content(part)[1])
+
+    whole = gathered(texts(), len(begins))
     validity = pc.is_valid(like).buffers()[1] if like.null_count else None
-    buffers = [validity, pa.py_buffer(borders.astype(np.int32)), pa.py_buffer(whole)]
+    buffers = [validity, pa.py_buffer(borders.astype(np.int32)), whole]
     return pa.Array.from_buffers(pa.binary(), len(like), buffers)
 
 
 def _owners(offsets: Places, places: Places) -> Places:
     """The values that hold these bytes, each once; looked up whichever way needs fewer look-ups."""
-    if len(places) > len(offsets):
-        return np.flatnonzero(np.diff(np.searchsorted(places, offsets)))
+    if not len(places):
+        return places
+    first, last = np.searchsorted(offsets, (places[0], places[-1]), "right")
+    if len(places) > last - first:
+        here: Places = np.flatnonzero(np.diff(np.searchsorted(places, offsets[first - 1 : last + 1])))
+        return here + int(first - 1)
     owners = np.searchsorted(offsets, places, "right") - 1
     return owners[np.flatnonzero(np.diff(owners, prepend=-1))]
 

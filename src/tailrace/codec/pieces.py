@@ -51,18 +51,20 @@ class Pool:
 
     def _added(self, kind: pa.DataType, values: pa.Array) -> Places:
         text = latin1_escaped(values) if pa.types.is_binary(kind) else text_of(values)
+        odd = needing_escape(text) if pa.types.is_string(kind) else np.zeros(0, np.int64)
+        if len(odd) == len(text) > 0:
+            text, odd = escaped(text), odd[:0]
         begin = self.add(text)
         places = np.arange(begin, begin + len(text), dtype=np.int32)
-        if pa.types.is_string(kind):
-            odd = needing_escape(text)
-            if len(odd):
-                begin = self.add(escaped(text.take(pa.array(odd))))
-                places[odd] = np.arange(begin, begin + len(odd), dtype=np.int32)
+        if len(odd):
+            begin = self.add(escaped(text.take(pa.array(odd))))
+            places[odd] = np.arange(begin, begin + len(odd), dtype=np.int32)
         return places
 
     def rows(self, pieces: Places) -> tuple[npt.NDArray[np.int32], pa.Buffer]:
-        """The bytes of all rows, each line of `pieces` being one, and their offsets."""
-        whole = pa.concat_arrays(self._arrays).take(pa.array(pieces.reshape(-1)))
+        """The bytes of all rows, each line of `pieces` being one, and their offsets. The pool is empty then."""
+        arrays, self._arrays = pa.concat_arrays(self._arrays), []
+        whole = arrays.take(pa.array(pieces.reshape(-1)))
         _, offsets, data = whole.buffers()
         borders = np.frombuffer(offsets, np.int32)[: len(whole) + 1 : pieces.shape[1]]
         return borders, data.slice(0, int(borders[-1]))

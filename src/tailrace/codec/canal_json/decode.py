@@ -1,9 +1,9 @@
 """Canal-json to change batches: files of rows, ours and those that TiCDC wrote.
 
 A row that is accepted says exactly what the batch says; anything else is a DecodeError that names the file, the row
-(from 1 on) and what would be right. Rows without the extension have no commit ts: theirs is the first one of their
-millisecond. The format carries no start ts (the commit ts stands in), and a column that `old` leaves out is as in
-`data`. A DELETE may hold its handle key alone; its other columns are then NULL.
+(from 1 on) and what would be right. Rows that were written without the extension have no commit ts: theirs is the
+first one of their millisecond. The format carries no start ts (the commit ts stands in), and a column that `old`
+leaves out is as in `data`. A DELETE may hold its handle key alone; its other columns are then NULL.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class CanalJsonDecoder:
             )
 
     def decode(self, data: pa.Buffer, table: TableSchema, place: str) -> Iterator[ChangeBatch]:
-        text, rows = np.frombuffer(data, np.uint8), RowText(table)
+        text, rows = np.frombuffer(data, np.uint8), RowText(table, self.options.enable_tidb_extension)
         position, row, size = 0, 0, self.block_bytes
         while position < len(text):
             block = text[position : position + size]

@@ -7,19 +7,19 @@ random), and `ts` is what the `clock` says. Rows of a file end in the terminator
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import numpy as np
 import pyarrow as pa
 
 from tailrace.change.batch import ChangeBatch
 from tailrace.change.schema import TableSchema
+from tailrace.codec.binary import gathered
 from tailrace.codec.canal_json.options import CanalJsonOptions
 from tailrace.codec.canal_json.rows import Ending, written
 from tailrace.codec.canal_json.shape import Shape
 
-_SLICE_BYTES = 8 << 20
+_SLICE_BYTES, _LONG_ROW = 8 << 20, 4096
 _KEPT_SHAPES = 256
 
 
@@ -68,22 +68,9 @@ class CanalJsonEncoder:
         return gathered((written(shape, self._options, part, ts, ending)[1] for part in parts), len(parts))
 
 
-def gathered(texts: Iterable[pa.Buffer], count: int) -> pa.Buffer:
-    """`count` texts one after the other; each is copied before the next is made, which then takes over its memory."""
-    if count == 1:
-        return next(iter(texts))
-    out, length = pa.allocate_buffer(0, resizable=True), 0
-    for text in texts:
-        if length + text.size > out.size:
-            out.resize(length + text.size + text.size * (count if not length else 1) * 17 // 16)
-        np.frombuffer(out, np.uint8)[length : length + text.size] = np.frombuffer(text, np.uint8)
-        length += text.size
-    return out.slice(0, length)
-
-
 def slices(data: pa.RecordBatch, columns: int) -> list[pa.RecordBatch]:
     """A batch in parts, so that none makes more text than an Arrow column or our memory can take."""
     rows = data.num_rows
     each = 200 + 60 * columns + 2 * data.nbytes // max(rows, 1)
-    limit = max(_SLICE_BYTES // each, 1)
+    limit = max(_SLICE_BYTES // (each if each < _LONG_ROW else 4 * each), 1)
     return [data.slice(begin, limit) for begin in range(0, rows, limit)]

@@ -1,7 +1,7 @@
 """Rows of text to a record batch: all rows at once, and those that are laid out in another way one by one.
 
 Rows are given as places in a text, each without what ends it. The heads that were learned stay for the next text of
-the same table.
+the same table. With `stamped` a row without a commit ts is refused.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class RowText:
     """Reads the rows of one table version."""
 
     table: TableSchema
+    stamped: bool = False
     heads: list[Head] = field(default_factory=list)
 
     def read(self, data: Bytes, starts: Places, ends: Places) -> pa.RecordBatch:
@@ -73,7 +74,7 @@ class RowText:
 
     def _anew(self, line: bytes, row: int) -> bytes:
         try:
-            return canonical(understood(line, self.table), self.table)
+            return canonical(understood(line, self.table, self.stamped), self.table)
         except BadRow as wrong:
             raise Malformed(row, str(wrong)) from None
 
@@ -85,6 +86,7 @@ class RowText:
             text, offsets = padded(spans(parts.first, parts.stop, data), _PADDING)
             cells = cells_of(text, offsets, parts.ops == UPDATE, names)
             odd = cells.odd | self._incomplete(cells, parts.ops) | _with_controls(text, offsets)
+            odd |= ~parts.exact & self.stamped
             if not odd.any():
                 break
             parts = parts.of(~odd)
@@ -118,7 +120,7 @@ class RowText:
         if len(self.heads) >= _MOST_HEADS:
             return None
         try:
-            understood(line, self.table)
+            understood(line, self.table, self.stamped)
         except BadRow:
             return None
         head = Head.learned(line)

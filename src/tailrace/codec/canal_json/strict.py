@@ -50,8 +50,8 @@ def parsed(text: bytes) -> dict[str, Any]:
     return said
 
 
-def understood(text: bytes, table: TableSchema) -> Row:
-    """What the row says of this table; raises BadRow."""
+def understood(text: bytes, table: TableSchema, stamped: bool) -> Row:
+    """What the row says of this table; raises BadRow. `stamped`: it must have a commit ts."""
     said = parsed(text)
     for key, name in (("database", table.schema), ("table", table.name)):
         if not isinstance(said.get(key), str) or said[key].casefold() != name.casefold():
@@ -66,6 +66,8 @@ def understood(text: bytes, table: TableSchema) -> Row:
         if "onlyHandleKey" in extension or "claimCheckLocation" in extension:
             raise BadRow("the message holds only the handle key; the row itself is elsewhere")
         commit_ts = _number(extension, "commitTs")
+    elif stamped:
+        raise BadRow("_tidb.commitTs is missing, though enable-tidb-extension is true")
     data = _image(said, "data", table)
     old = _image(said, "old", table) if said["type"] == "UPDATE" else None
     _check_complete(data, said["type"], table)
