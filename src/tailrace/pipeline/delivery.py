@@ -65,6 +65,7 @@ class Delivery:
         self._releases = Pace(replace(sink.capabilities, cut_seconds=RELEASE_SECONDS))
         self._hints = IndexHints()
         self._progress = Progress(assignment.subscription)
+        self._arrivals = 0
 
     def open(self) -> None:
         """Take the seat: find or make the first progress, and finish what a predecessor had begun."""
@@ -128,7 +129,9 @@ class Delivery:
         if not marks:
             stop.wait(POLL_SECONDS / 4)
         with self._tally.step("poll"):
-            frontiers = self._upstream.frontier(marks, POLL_SECONDS) if marks else []
+            frontiers = self._upstream.frontier(marks, POLL_SECONDS)
+        if self._join_arrivals():
+            return
         self._hints.note(frontiers)
         resolved = min([self._upstream.ddl_resolved(), *(each.resolved_ts for each in frontiers)])
         upto = min(resolved, self._assignment.end_ts)
@@ -147,6 +150,20 @@ class Delivery:
             self._idle(found.to_ts)
         else:
             stop.wait(BREATH_SECONDS)
+
+    def _join_arrivals(self) -> bool:
+        """Ranges that came without a DDL are held before any cut may end above their first change."""
+        arrivals = self._upstream.arrivals()
+        if arrivals == self._arrivals:
+            return False
+        joined = self._territory.joined(self._progress)
+        self._arrivals = arrivals
+        if joined.ranges == self._progress.ranges:
+            return False
+        self._ledger.hold(self._assignment.subscription, self._assignment.epoch, joined)
+        self._progress = joined
+        self._name_tables()
+        return True
 
     def _log_cut(self, to_ts: Ts, events: Sequence[DdlEvent], frontiers: Sequence[Frontier]) -> None:
         self._pace.cut()

@@ -12,8 +12,8 @@ from tailrace.errors import ConfigError, SinkAway, SinkRefused, TailraceError, W
 from tailrace.observe import failpoints
 from tailrace.observe.failpoints import VARIABLE
 from tailrace.sink.base import SinkSpec
-from tailrace.sink.storage.bucket import Bucket
 from tailrace.sink.storage.sink import StorageSink
+from tailrace.store.bucket import Bucket
 from tailrace.testing.services import connection
 from tests.sink.storage.folders import SUBSCRIPTION, Run, batch, table, ts
 

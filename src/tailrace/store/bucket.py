@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from tailrace.errors import SinkAway, SinkRefused, TailraceError
-from tailrace.sink.storage.filesystem import Entry, Item, Result
+from tailrace.store.filesystem import OWN, Entry, Item, Result
 
 _THREADS = 16
+_PAGE_KEYS = 1000
 _REFUSED = (
     ("ACCESS_DENIED", "access is denied; check the key and its rights"),
     ("ACCESSDENIED", "access is denied; check the key and its rights"),
@@ -44,6 +45,7 @@ class Bucket:
         self._root = root.rstrip("/")
         self._place = place
         self._secrets = secrets
+        self.requests = 0
         self._pool = ThreadPoolExecutor(_THREADS, "tailrace-bucket")
 
     @property
@@ -59,6 +61,31 @@ class Bucket:
                 return None
 
         return self._asked(path, work)
+
+    def listing(self) -> BucketListing:
+        return BucketListing(self)
+
+    def part(self, path: str, offset: int, length: int) -> bytes:
+        def work() -> bytes:
+            try:
+                with self._client.open_input_file(self._full(path)) as file:
+                    return bytes(file.read_at(length, offset))
+            except FileNotFoundError:
+                return b""
+
+        return self._asked(path, work)
+
+    def content(self, path: str) -> pa.Buffer | None:
+        found = self.read(path)
+        return None if found is None else pa.py_buffer(found)
+
+    def below(self, folder: str) -> list[tuple[str, int]]:
+        """Path and size of every file below a folder."""
+        selector = pafs.FileSelector(self._full(folder), recursive=True, allow_not_found=True)
+        found = self._asked(folder, lambda: self._client.get_file_info(selector))
+        self.requests += len(found) // _PAGE_KEYS
+        cut = len(self._root) + 1
+        return [(info.path[cut:], info.size) for info in found if info.type == pafs.FileType.File]
 
     def entry(self, path: str) -> Entry | None:
         info = self._asked(path, lambda: self._client.get_file_info(self._full(path)))
@@ -132,6 +159,7 @@ class Bucket:
         return listed
 
     def _asked(self, path: str, work: Callable[[], Result]) -> Result:
+        self.requests += 1
         try:
             return work()
         except FileNotFoundError as error:
@@ -159,3 +187,22 @@ class _BucketOutput:
             self._stream.close()
         except OSError as error:
             raise self._bucket.typed_error(error, self._path) from error
+
+
+class BucketListing:
+    """A bucket says nothing of what changed, so every round lists all, a thousand names a request; the folders right
+    below the prefix are listed at the same time."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
+        self._known: dict[str, int] = {}
+        self.requests = 0
+
+    def round(self) -> list[tuple[str, int]]:
+        before = self._bucket.requests
+        top = [name for name in self._bucket.folders("") if name != OWN]
+        beside = [(name, size) for name, size in self._bucket.sizes("").items()]
+        found = [entry for entries in [beside, *self._bucket.each(self._bucket.below, top)] for entry in entries]
+        known, self._known = self._known, dict(found)
+        self.requests = self._bucket.requests - before
+        return [(path, size) for path, size in found if known.get(path) != size]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from tailrace.config import ObjectStore
 from tailrace.errors import ConfigError
-from tailrace.sink.storage.filesystem import Store
-from tailrace.sink.storage.local import LocalStore
+from tailrace.store.filesystem import Store
+from tailrace.store.local import LocalStore
 
 _NETWORK_THREADS = 16
 
@@ -19,6 +19,6 @@ def open_store(target: ObjectStore) -> Store:
         if not target.prefix.startswith("/"):
             raise ConfigError(f"sink-uri names the folder {target.prefix!r}; it must be an absolute path")
         return LocalStore(target.prefix, _NETWORK_THREADS if target.scheme == "nfs" else 1)
-    from tailrace.sink.storage.clients import open_bucket
+    from tailrace.store.clients import open_bucket
 
     return open_bucket(target)

@@ -1,4 +1,4 @@
-"""Stores: what the storage sink asks of a folder or a bucket.
+"""Stores: what a sink and an upstream ask of a folder or a bucket.
 
 What a `Store` guarantees: `replace`, `publish` and a closed `StagedOutput` are all or nothing for a reader; `publish`
 never changes a file that another had put there; after `settle` what was done before survives a loss of power.
@@ -11,6 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
+
+import pyarrow as pa
+
+# The folder below a prefix that holds what is Tailrace's own; no reader of the layout looks into it.
+OWN = ".tailrace"
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -83,3 +88,40 @@ class Store(Protocol):
     def each(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """The results in order; at once where waiting for the store is what takes the time."""
         ...
+
+
+class Listing(Protocol):
+    """All files below a prefix, round after round; what is Tailrace's own is left out."""
+
+    requests: int
+
+    def round(self) -> list[tuple[str, int]]:
+        """Path and size of every file that is new or changed since the last round, and perhaps of some that are not."""
+        ...
+
+
+class ReadableStore(Protocol):
+    """The reading side: what an upstream asks."""
+
+    requests: int
+
+    @property
+    def place(self) -> str: ...
+
+    def listing(self) -> Listing: ...
+
+    def read(self, path: str) -> bytes | None: ...
+
+    def entry(self, path: str) -> Entry | None: ...
+
+    def part(self, path: str, offset: int, length: int) -> bytes:
+        """Some bytes of a file; fewer where it ends. A file that is not there is empty."""
+        ...
+
+    def content(self, path: str) -> pa.Buffer | None:
+        """A whole file, mapped into memory where that is possible."""
+        ...
+
+    def folders(self, folder: str) -> list[str]: ...
+
+    def each(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]: ...

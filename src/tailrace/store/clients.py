@@ -12,7 +12,7 @@ import pyarrow.fs as pafs
 
 from tailrace.config import ObjectStore
 from tailrace.errors import ConfigError, NotInstalled, SinkAway
-from tailrace.sink.storage.bucket import Bucket
+from tailrace.store.bucket import Bucket
 
 _CONNECT_SECONDS = 5.0
 _REQUEST_SECONDS = 60.0

@@ -18,9 +18,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import BinaryIO
 
+import pyarrow as pa
+
 from tailrace.errors import SinkAway, SinkRefused, TailraceError
-from tailrace.sink.storage.filesystem import Entry, Item, Result
-from tailrace.sink.storage.paths import OWN
+from tailrace.store.filesystem import OWN, Entry, Item, Result
+from tailrace.store.folders import FolderListing
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _NEVER = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
@@ -34,6 +36,7 @@ class LocalStore:
     """`threads` above 1 is for a mount over a network, where waiting is what takes the time."""
 
     def __init__(self, root: str, threads: int = 1) -> None:
+        self.requests = 0
         self._root = root.rstrip("/") or "/"
         self._threads = threads
         self._known: set[str] = set()
@@ -45,10 +48,35 @@ class LocalStore:
         return f"folder {self._root}"
 
     def read(self, path: str) -> bytes | None:
+        self.requests += 1
         with self._typed(path):
             try:
                 with open(self._full(path), "rb") as file:
                     return file.read()
+            except FileNotFoundError:
+                return None
+
+    def listing(self) -> FolderListing:
+        return FolderListing(self._root, lambda error: self.typed_error(error, ""))
+
+    def part(self, path: str, offset: int, length: int) -> bytes:
+        self.requests += 1
+        with self._typed(path):
+            try:
+                with open(self._full(path), "rb") as file:
+                    file.seek(offset)
+                    return file.read(length)
+            except FileNotFoundError:
+                return b""
+
+    def content(self, path: str) -> pa.Buffer | None:
+        self.requests += 1
+        with self._typed(path):
+            try:
+                if not os.path.getsize(self._full(path)):
+                    return pa.py_buffer(b"")
+                with pa.memory_map(self._full(path)) as file:
+                    return file.read_buffer()
             except FileNotFoundError:
                 return None
 

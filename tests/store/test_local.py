@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tailrace.errors import SinkAway, SinkRefused
-from tailrace.sink.storage.local import LocalStore
+from tailrace.store.local import LocalStore
 
 
 @pytest.fixture
