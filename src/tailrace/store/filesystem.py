@@ -125,3 +125,7 @@ class ReadableStore(Protocol):
     def folders(self, folder: str) -> list[str]: ...
 
     def each(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]: ...
+
+
+class WholeStore(Store, ReadableStore, Protocol):
+    """Both sides of one store."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from tailrace.config import ObjectStore
 from tailrace.errors import ConfigError
-from tailrace.store.filesystem import Store
+from tailrace.store.filesystem import WholeStore
 from tailrace.store.local import LocalStore
 
 _NETWORK_THREADS = 16
 
 
-def open_store(target: ObjectStore) -> Store:
+def open_store(target: ObjectStore) -> WholeStore:
     if target.scheme in ("file", "nfs"):
         if not target.prefix.startswith("/"):
             raise ConfigError(f"sink-uri names the folder {target.prefix!r}; it must be an absolute path")
