@@ -16,9 +16,9 @@ from tailrace.errors import Fenced, TailraceError, Terminal, Transient, WorkerLo
 from tailrace.pipeline import worker
 from tailrace.pipeline.assignment import Assignment, Listener, State
 from tailrace.pipeline.delivery import Delivery
-from tailrace.pipeline.job import Runner
 from tailrace.pipeline.jobs import Jobs
 from tailrace.pipeline.pace import Patience
+from tailrace.pipeline.runner import Runner
 from tailrace.pipeline.tally import Tally
 from tailrace.pipeline.territory import Territory
 from tailrace.progress.ledger import Ledger

@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from tailrace.errors import WorkerLost
 from tailrace.pipeline.carry import Order
-from tailrace.pipeline.job import Runner
+from tailrace.pipeline.runner import Runner
 from tailrace.progress.cut import Receipt
 
 _Batch = tuple[Sequence[Order], Future[list[Receipt]]]
