@@ -25,6 +25,7 @@ from tailrace.upstream.storage.table import Cluster, TableConsumer
 from tailrace.upstream.storage.version import KnownFile
 
 _OPEN = 64
+_TOGETHER_BYTES = 64 << 20
 
 Step = tuple[bytes, ChangeBatch]
 
@@ -64,30 +65,47 @@ class Pages:
 
     def _batches(self, table: TableConsumer, cluster: Cluster, upto: Ts) -> Iterator[ChangeBatch]:
         within = _within(cluster.begin, upto)
-        if cluster.in_order:
+        if len(cluster.files) == 1 or (cluster.in_order and cluster.size > _TOGETHER_BYTES):
             yield from self._rising(table, cluster.files, within)
             return
         streams = []
         for _, files in groupby(cluster.files, lambda each: each.stream):
-            stream = [batch for known in files for batch in map(within, self._decoded(table, known)) if batch.num_rows]
-            streams.append(distinct(stream))
+            decoded = [[within(batch) for batch in self._decoded(table, known)] for known in files]
+            streams.append(distinct([[batch for batch in file if batch.num_rows] for file in decoded]))
         yield from _merged([batch for stream in streams for batch in stream])
 
     def _rising(
         self, table: TableConsumer, files: Sequence[KnownFile], within: Callable[[ChangeBatch], ChangeBatch]
     ) -> Iterator[ChangeBatch]:
-        """Files that follow each other in time, as a stream that nobody has to hold."""
-        high: Ts = 0
+        """Files that follow each other in time, as a stream that nobody has to hold: one transaction over many files.
+
+        A file that begins with the rows with which that transaction began says it again; as many rows as were there
+        are left out of it.
+        """
+        high, first, count = 0, None, 0
         for known in files:
+            skipped = -1
             for batch in self._decoded(table, known):
-                if batch.num_rows and batch.commit_ts[0].as_py() < high:
+                stamps = batch.commit_ts.to_numpy()
+                if stamps[0] < high:
                     raise DecodeError(
                         "its rows go back in commit time, which no writer's file does", position=known.file.path
                     )
-                high = batch.commit_ts[-1].as_py() if batch.num_rows else high
-                part = within(batch)
+                if skipped < 0:
+                    again = first is not None and stamps[0] == high and batch.data.slice(0, 1).equals(first)
+                    skipped = count if again else 0
+                same = int(np.searchsorted(stamps, high, side="right"))
+                gone = min(skipped, same)
+                skipped -= gone
+                part = within(batch.slice(gone))
                 if part.num_rows:
                     yield part
+                if stamps[-1] > high:
+                    high = int(stamps[-1])
+                    begin = int(np.searchsorted(stamps, high, side="left"))
+                    first, count = batch.data.slice(begin, 1), len(stamps) - begin
+                else:
+                    count += same - gone
 
     def _decoded(self, table: TableConsumer, known: KnownFile) -> Iterator[ChangeBatch]:
         file = known.file

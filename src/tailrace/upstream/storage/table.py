@@ -29,9 +29,13 @@ class Cluster:
 
     @property
     def in_order(self) -> bool:
-        """Whether the files, one after the other, are in commit order and of one stream: nothing was written twice."""
+        """Whether the files, one after the other, are in commit order and of one stream."""
         pairs = zip(self.files, self.files[1:], strict=False)
         return all(one.stream == other.stream and one.last <= other.first for one, other in pairs)
+
+    @property
+    def size(self) -> int:
+        return sum(each.file.size for each in self.files)
 
 
 class TableConsumer:
