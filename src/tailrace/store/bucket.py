@@ -199,10 +199,8 @@ class BucketListing:
         self.requests = 0
 
     def round(self) -> list[tuple[str, int]]:
-        before = self._bucket.requests
         top = [name for name in self._bucket.folders("") if name != OWN]
         beside = [(name, size) for name, size in self._bucket.sizes("").items()]
         found = [entry for entries in [beside, *self._bucket.each(self._bucket.below, top)] for entry in entries]
         known, self._known = self._known, dict(found)
-        self.requests = self._bucket.requests - before
         return [(path, size) for path, size in found if known.get(path) != size]

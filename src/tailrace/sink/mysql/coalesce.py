@@ -84,7 +84,8 @@ def by_row(batches: Sequence[pa.RecordBatch], name: str) -> Counted:
 
 
 def _whole(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    return pa.Table.from_batches(list(batches)).combine_chunks().to_batches()[0]
+    found: list[pa.RecordBatch] = pa.Table.from_batches(list(batches)).combine_chunks().to_batches()
+    return found[0] if found else batches[0]
 
 
 def _flat(image: pa.StructArray) -> pa.Table:

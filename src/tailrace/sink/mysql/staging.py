@@ -70,7 +70,7 @@ class StageWriter:
         self._folder = folder
         self._name = f"{piece:06d}-{uuid.uuid4().hex[:8]}"
         self._staged: list[Staged] = []
-        self._open: tuple[ChangeBatch, pa.ipc.RecordBatchStreamWriter, Path] | None = None
+        self._open: tuple[ChangeBatch, pa.ipc.RecordBatchStreamWriter, pa.OSFile, Path] | None = None
         self._rows = 0
         self._bytes = 0
 
@@ -101,16 +101,18 @@ class StageWriter:
     def _begin(self, batch: ChangeBatch) -> None:
         path = self._stage.folder / self._folder / f"{self._name}-{len(self._staged)}.arrow"
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._open = (batch, pa.ipc.new_stream(str(path), batch.data.schema), path)
+        file = pa.OSFile(str(path), "wb")
+        self._open = (batch, pa.ipc.new_stream(file, batch.data.schema), file, path)
         self._rows = 0
 
     def _finish(self) -> None:
         if self._open is None:
             return
-        batch, writer, path = self._open
+        batch, writer, file, path = self._open
         writer.close()
+        self._bytes += file.tell()
+        file.close()
         self._open = None
-        self._bytes += path.stat().st_size
         relative = f"{self._folder}/{path.name}"
         self._staged.append(Staged(relative, batch.table.table_id, batch.table.version, self._rows))
 

@@ -47,10 +47,16 @@ class ConsumerManager:
         self._versions: dict[Folder, dict[Ts, TableVersionConsumer]] = defaultdict(dict)
         self._refreshed = -1e9
         self._took = 0.0
+        self._asked = 0
         self.arrivals = 0
         self.checkpoint: Ts = 0
         self.history = History((), self._late)
         self.tables: dict[int, TableConsumer] = {}
+
+    @property
+    def requests(self) -> int:
+        """How often the store was asked so far."""
+        return self._asked + self._store.requests
 
     def refresh(self, at_once: bool = False) -> bool:
         """Look at what is new, unless that was done just now; whether it was done."""
@@ -70,6 +76,7 @@ class ConsumerManager:
 
     def _take(self) -> None:
         exposed = self._reader.expose()
+        self._asked += self._reader.requests
         new_schemas = self._read_schemas(exposed.schemas, exposed.checkpoint)
         touched, new_versions = self._dispatch(exposed.files)
         if new_schemas:

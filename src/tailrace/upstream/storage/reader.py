@@ -42,7 +42,7 @@ class StorageReader:
         """Raises DecodeError for a `metadata` that cannot be read, or a data file in no place of the layout."""
         self.checkpoint = max(self.checkpoint, self._checkpoint())
         found = [self._form.read(path, size) for path, size in self._listing.round()]
-        self.requests = self._listing.requests + 1
+        self.requests = self._listing.requests
         schemas = tuple(each for each in found if isinstance(each, SchemaPath))
         files = tuple(each for each in found if isinstance(each, DataFile))
         return Exposed(self.checkpoint, schemas, files)

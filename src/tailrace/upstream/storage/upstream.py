@@ -33,26 +33,26 @@ class StorageUpstream:
         settings = load_settings(spec)
         self._store = open_store(settings.target)
         self._reader = StorageReader(self._store, settings.form)
-        self._consumers = ConsumerManager(self._store, self._reader, settings.stamps)
+        self.consumers = ConsumerManager(self._store, self._reader, settings.stamps)
         self._pages = Pages(self._store, settings)
         self._place = self._store.place
 
     @property
     def checkpoint(self) -> Ts:
         """The storage checkpoint as it was last seen; 0 where there is none."""
-        return self._consumers.checkpoint
+        return self.consumers.checkpoint
 
     def now(self) -> Ts:
-        self._consumers.refresh()
-        return max(1, self._consumers.checkpoint)
+        self.consumers.refresh()
+        return max(1, self.consumers.checkpoint)
 
     def tables(self, rules: TableRules, at: Ts) -> list[TableSchema]:
-        self._consumers.refresh()
-        found = self._consumers.history.tables(at)
+        self.consumers.refresh()
+        found = self.consumers.history.tables(at)
         return [table for table in found if rules.matches(table.schema, table.name)]
 
     def arrivals(self) -> int:
-        return self._consumers.arrivals
+        return self.consumers.arrivals
 
     def table_schema(self, table_id: int, version: Ts) -> TableSchema:
         found = self._table(table_id).lineage.versions.get(version)
@@ -71,10 +71,10 @@ class StorageUpstream:
 
     def frontier(self, marks: Sequence[Mark], wait_s: float) -> list[Frontier]:
         deadline = time.monotonic() + wait_s
-        seen = self._consumers.checkpoint
+        seen = self.consumers.checkpoint
         while True:
-            self._consumers.refresh()
-            resolved = self._consumers.checkpoint
+            self.consumers.refresh()
+            resolved = self.consumers.checkpoint
             found = [self._frontier(mark, resolved) for mark in marks]
             if resolved > seen or time.monotonic() >= deadline or any(each.buckets for each in found):
                 return found
@@ -90,14 +90,14 @@ class StorageUpstream:
     def pull_log(
         self, range: Range, from_index: int, from_ts: Ts, upto_ts: Ts, limit_bytes: int, token: bytes
     ) -> LogPage:
-        self._consumers.reach(upto_ts)
+        self.consumers.reach(upto_ts)
         return self._pages.page(self._table(range.table_id), from_ts, upto_ts, limit_bytes, token)
 
     def ddl(self, after: Ts, upto: Ts) -> list[DdlEvent]:
-        return [event for event in self._consumers.history.events if after < event.commit_ts <= upto]
+        return [event for event in self.consumers.history.events if after < event.commit_ts <= upto]
 
     def ddl_resolved(self) -> Ts:
-        return self._consumers.checkpoint
+        return self.consumers.checkpoint
 
     def close(self) -> None:
         """Nothing stays open between calls."""
@@ -107,10 +107,10 @@ class StorageUpstream:
         return Frontier(mark.range.id, resolved, table.buckets(mark.from_ts, resolved), 0)
 
     def _table(self, table_id: int) -> TableConsumer:
-        found = self._consumers.tables.get(table_id)
+        found = self.consumers.tables.get(table_id)
         if found is None:
-            self._consumers.refresh(at_once=True)
-            found = self._consumers.tables.get(table_id)
+            self.consumers.refresh(at_once=True)
+            found = self.consumers.tables.get(table_id)
         if found is None:
             raise NotFound(f"{self._place} has no table {table_id}")
         return found
