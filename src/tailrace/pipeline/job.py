@@ -17,11 +17,11 @@ from pyspark.sql import SparkSession
 from tailrace.errors import WorkerLost
 from tailrace.pipeline.carry import Order
 from tailrace.pipeline.loads import carry_load, deal, pack, unpack_receipts
-from tailrace.pipeline.runner import Runner
+from tailrace.pipeline.runner import Runner, Terms
 from tailrace.pipeline.session import SessionOptions, open_session
 from tailrace.progress.cut import Receipt
 
-__all__ = ["LocalRunner", "Runner", "SparkRunner"]
+__all__ = ["LocalRunner", "Runner", "SparkRunner", "Terms"]
 
 _PLAN = pa.schema([pa.field("slot", pa.int32()), pa.field("load", pa.binary())])
 
@@ -42,10 +42,12 @@ class LocalRunner:
     def open(self) -> None:
         pass
 
-    def run(self, orders: Sequence[Order]) -> list[Receipt]:
-        loads = deal(orders, self.slots)
+    def run(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
+        loads = deal(orders, min(terms.slots, self.slots))
         with ThreadPoolExecutor(self.slots) as pool:
-            answers = list(pool.map(carry_load, [pack([orders[index] for index in load]) for load in loads]))
+            answers = list(
+                pool.map(carry_load, [pack([orders[index] for index in load], terms.patience) for load in loads])
+            )
         return _gather(orders, loads, dict(enumerate(answers)))
 
     def close(self) -> None:
@@ -79,12 +81,12 @@ class SparkRunner:
 
     def open(self) -> None:
         """An empty load for each slot: Spark compiles its plan, and every worker is forked and has its imports."""
-        self._answers([pack([])] * self.slots)
+        self._answers([pack([], 0.0)] * self.slots)
 
-    def run(self, orders: Sequence[Order]) -> list[Receipt]:
-        loads = deal(orders, self.slots)
+    def run(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
+        loads = deal(orders, min(terms.slots, self.slots))
         try:
-            answers = self._answers([pack([orders[index] for index in load]) for load in loads])
+            answers = self._answers([pack([orders[index] for index in load], terms.patience) for load in loads])
         except PySparkException as error:
             raise WorkerLost(f"a job of {len(orders)} pieces failed: {_first_line(error)}") from error
         return _gather(orders, loads, answers)

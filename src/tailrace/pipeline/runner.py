@@ -7,10 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Protocol
 
 from tailrace.pipeline.carry import Order, carry
 from tailrace.progress.cut import Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a job may take: so many tasks, and so many seconds before a task goes on without a piece."""
+
+    slots: int
+    patience: float
 
 
 class Runner(Protocol):
@@ -23,7 +32,7 @@ class Runner(Protocol):
         """Have everything started before the first piece comes; `run` does without."""
         ...
 
-    def run(self, orders: Sequence[Order]) -> list[Receipt]:
+    def run(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
         """Raises WorkerLost when the job failed as a whole."""
         ...
 
@@ -41,7 +50,8 @@ class InProcessRunner:
     def open(self) -> None:
         """There is nothing to start."""
 
-    def run(self, orders: Sequence[Order]) -> list[Receipt]:
+    def run(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
+        """A piece is waited for as long as it takes: nobody else's stands behind it."""
         if len(orders) == 1:
             return [carry(orders[0])]
         return list(self._pool.map(carry, orders))

@@ -32,10 +32,13 @@ Place = tuple[Folder, Ts]
 class ConsumerManager:
     """Thread-safe. Without `stamps` a file's place among the files of its version stands for its time."""
 
-    def __init__(self, store: ReadableStore, reader: StorageReader, stamps: Stamps | None) -> None:
+    def __init__(
+        self, store: ReadableStore, reader: StorageReader, stamps: Stamps | None, member_texts: bool = True
+    ) -> None:
         self._store = store
         self._reader = reader
         self._stamps = stamps
+        self._member_texts = member_texts
         self._late = 0 if reader.ours else 1
         self._lock = threading.RLock()
         self._entries: dict[str, SchemaEntry] = {}
@@ -94,7 +97,7 @@ class ConsumerManager:
             waiting, self._store.each(lambda each: self._store.read(each.path), waiting), strict=True
         ):
             try:
-                entry = entry_of(path, data or b"")
+                entry = entry_of(path, data or b"", self._member_texts)
             except DecodeError:
                 if path.version <= checkpoint:
                     raise

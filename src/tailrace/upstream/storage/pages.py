@@ -115,9 +115,8 @@ class Pages:
         schema = table.lineage.versions.get(file.version)
         if schema is None:
             raise DecodeError("its table version has no schema file", position=file.path)
-        settings = self._settings
-        decoder = settings.decoder if settings.stamps else settings.decoder_at(known.first)
-        return decoder.decode(_ended(data, settings.terminator), schema, file.path)
+        batches = self._settings.decoder.decode(_ended(data, self._settings.terminator), schema, file.path)
+        return batches if self._settings.stamps else _placed(batches, known.first)
 
 
 def _read(token: bytes) -> tuple[Ts, int]:
@@ -132,6 +131,17 @@ def _within(after: Ts, upto: Ts) -> Callable[[ChangeBatch], ChangeBatch]:
         return batch if (begin, end) == (0, len(stamps)) else batch.slice(begin, end - begin)
 
     return cut
+
+
+def _placed(batches: Iterator[ChangeBatch], ts: Ts) -> Iterator[ChangeBatch]:
+    """Rows without a commit ts: all of their file's place in time, each a transaction of its own."""
+    row = 0
+    for batch in batches:
+        commit = pa.array(np.full(batch.num_rows, ts, np.int64))
+        start = pa.array(np.arange(row, row + batch.num_rows, dtype=np.int64))
+        columns = [batch.op, commit, start, batch.after, batch.before]
+        yield ChangeBatch(batch.table, pa.RecordBatch.from_arrays(columns, schema=batch.data.schema))
+        row += batch.num_rows
 
 
 def _ended(data: pa.Buffer, terminator: bytes) -> pa.Buffer:

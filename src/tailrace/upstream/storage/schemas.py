@@ -34,6 +34,7 @@ class SchemaEntry:
     path: str
     file: SchemaFile
     statement: Statement | None
+    member_texts: bool = True
 
     @property
     def query(self) -> str:
@@ -44,8 +45,9 @@ class SchemaEntry:
         return self.file.type
 
 
-def entry_of(path: SchemaPath, data: bytes) -> SchemaEntry:
-    """Raises DecodeError, naming the file, for what is broken in it or does not agree with its path."""
+def entry_of(path: SchemaPath, data: bytes, member_texts: bool = True) -> SchemaEntry:
+    """`member_texts`: rows hold the names of members of ENUM and SET. Raises DecodeError, naming the file, for what is
+    broken in it or does not agree with its path."""
     said = schema_file.parse(data, path.path)
     if said.version != path.version:
         where = "its name" if path.checksum is not None else "its folder"
@@ -62,7 +64,7 @@ def entry_of(path: SchemaPath, data: bytes) -> SchemaEntry:
         statement = parse_statement(said.query) if said.query else None
     except DecodeError as error:
         raise error.at(position=path.path) from None
-    return SchemaEntry(folder, schema, table, path.version, path.path, said, statement)
+    return SchemaEntry(folder, schema, table, path.version, path.path, said, statement, member_texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +87,17 @@ class Remembered:
     def table(self, entry: SchemaEntry, table_id: int) -> TableSchema:
         """The table of a schema file, with what was remembered of its columns."""
         plain = entry.file.table(entry.schema, entry.table, table_id)
-        columns = tuple(self._column(column) for column in plain.columns)
+        columns = tuple(self._column(column, entry.member_texts) for column in plain.columns)
         known = {column.name for column in columns}
         keys = [key for key in self.keys if key.unique and not key.primary and known.issuperset(key.columns)]
         indexes = tuple(Index(number, key.name, key.columns, unique=True) for number, key in enumerate(keys, 2))
         return replace(plain, columns=columns, indexes=indexes)
 
-    def _column(self, column: Column) -> Column:
+    def _column(self, column: Column, member_texts: bool) -> Column:
         said = self.columns.get(column.name)
         kind = column.type
         if kind.name in _MEMBERS and not kind.elems:
             members = parse_type(said.type).elems if said and said.type.lower().startswith(_MEMBERS) else ()
-            kind = replace(kind, elems=members) if members else ColumnType("varchar", charset="utf8mb4")
+            unknown = ColumnType("varchar", charset="utf8mb4") if member_texts else kind
+            kind = replace(kind, elems=members) if members else unknown
         return replace(column, type=kind, generated=said.generated if said else column.generated)

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlencode
 from zoneinfo import ZoneInfo
 
 from tailrace.codec.base import FileDecoder
+from tailrace.codec.canal_json import CanalJsonDecoder, CanalJsonOptions
 from tailrace.codec.csv import CsvDecoder, CsvOptions
 from tailrace.config import ObjectStore, SinkConfig, load_changefeed
 from tailrace.errors import ConfigError
@@ -28,7 +29,8 @@ _SINK_TEXTS = ("date-separator", "terminator")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`stamps` is None where files carry no commit ts and are consumed whole, in their order."""
+    """`stamps` is None where files carry no commit ts and are consumed whole, in their order. `member_texts`: values
+    of ENUM and SET are the names of members, and not their numbers."""
 
     target: ObjectStore
     form: PathForm
@@ -36,12 +38,7 @@ class Settings:
     decoder: FileDecoder
     stamps: Stamps | None
     zone: ZoneInfo
-    protocol: str
-    csv: CsvOptions
-
-    def decoder_at(self, commit_ts: int) -> FileDecoder:
-        """The decoder of files without commit ts: all rows of one get this one."""
-        return CsvDecoder(self.csv, commit_ts) if self.protocol == "csv" else self.decoder
+    member_texts: bool
 
 
 def load_settings(spec: UpstreamSpec) -> Settings:
@@ -61,8 +58,7 @@ def load_settings(spec: UpstreamSpec) -> Settings:
         decoder=_decoder(sink, csv),
         stamps=stamps,
         zone=ZoneInfo(spec.time_zone),
-        protocol=sink.protocol,
-        csv=csv,
+        member_texts=sink.protocol == "csv",
     )
 
 
@@ -111,7 +107,7 @@ def _csv_options(sink: SinkConfig) -> CsvOptions:
 def _decoder(sink: SinkConfig, csv: CsvOptions) -> FileDecoder:
     if sink.protocol == "csv":
         return CsvDecoder(csv)
-    raise ConfigError(f"files of the protocol {sink.protocol} cannot be read yet; csv can")
+    return CanalJsonDecoder(CanalJsonOptions(sink.messages.enable_tidb_extension, terminator=sink.terminator))
 
 
 def _stamps(sink: SinkConfig, csv: CsvOptions) -> Stamps:

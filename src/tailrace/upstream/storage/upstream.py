@@ -33,7 +33,7 @@ class StorageUpstream:
         settings = load_settings(spec)
         self._store = open_store(settings.target)
         self._reader = StorageReader(self._store, settings.form)
-        self.consumers = ConsumerManager(self._store, self._reader, settings.stamps)
+        self.consumers = ConsumerManager(self._store, self._reader, settings.stamps, settings.member_texts)
         self._pages = Pages(self._store, settings)
         self._place = self._store.place
 
@@ -97,6 +97,7 @@ class StorageUpstream:
         return [event for event in self.consumers.history.events if after < event.commit_ts <= upto]
 
     def ddl_resolved(self) -> Ts:
+        self.consumers.refresh()
         return self.consumers.checkpoint
 
     def close(self) -> None:

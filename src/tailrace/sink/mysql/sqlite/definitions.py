@@ -119,7 +119,12 @@ def _written(definition: Definition) -> str:
 
 
 def _type_text(column: Column) -> str:
-    return type_text(column.type) if column.type.name != "unspecified" else "longtext"
+    kind = column.type
+    if kind.name == "unspecified":
+        return "longtext"
+    if kind.name in ("enum", "set") and not kind.elems:
+        return "smallint unsigned" if kind.name == "enum" else "bigint unsigned"
+    return type_text(kind)
 
 
 def _read(text: str) -> Definition:

@@ -25,15 +25,19 @@ def declared(kind: ColumnType) -> str:
         return "BLOB"
     if kind.name in ("float", "double"):
         return "REAL"
-    if kind.name == "bit" or (kind.name == "bigint" and kind.unsigned):
+    if kind.name == "bit" or (kind.name == "bigint" and kind.unsigned) or (kind.name == "set" and not kind.elems):
         return ""
-    return "INTEGER" if kind.is_integer or kind.name == "year" else "TEXT"
+    number = kind.is_integer or kind.name == "year" or (kind.name == "enum" and not kind.elems)
+    return "INTEGER" if number else "TEXT"
 
 
 def stored(values: pa.ChunkedArray, column: Column) -> list[Any]:
     """The values of a column as the driver takes them."""
     kind = column.type
     whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    if kind.name in ("enum", "set") and not kind.elems:
+        # Nobody said which members there are, so the number is all that is known.
+        return list(whole.to_pylist())
     if kind.name == "enum":
         members = pa.array(["", *kind.elems], pa.string())
         return list(members.take(whole.cast(pa.int64())).to_pylist())
