@@ -51,16 +51,19 @@ class Replay:
         self._target.begin_anew()
         self._target.prepare(self._expected.get("before", ()))
 
-    def run(self, failpoint: str = "") -> Run:
+    def words(self) -> list[str]:
+        """The command without its program."""
         tree, target = self._tree, self._target
         words = ["consume", tree.uri, "--into", target.uri, "--config", str(tree.config), "--once"]
         words += ["--time-zone", self._expected.get("time_zone", "UTC"), "--state", str(target.state)]
-        words += ["--without-commit-ts"] if tree.without_commit_ts else []
+        return [*words, "--without-commit-ts"] if tree.without_commit_ts else words
+
+    def run(self, failpoint: str = "") -> Run:
         environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "src")}
         if failpoint:
             environment[VARIABLE] = failpoint
         done = subprocess.run(
-            [sys.executable, "-m", "tailrace", *words],
+            [sys.executable, "-m", "tailrace", *self.words()],
             env=environment,
             capture_output=True,
             text=True,

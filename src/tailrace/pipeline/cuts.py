@@ -54,7 +54,7 @@ def bounds(
     for bucket in merged_buckets(frontiers):
         if bucket.ts > upto:
             # A bucket that reaches past the end may still hold rows of the cut, so the cut must not pass for empty.
-            rows += bucket.rows
+            rows = rows or bucket.rows
             break
         if size and size + bucket.bytes > limit_bytes:
             upto = last
