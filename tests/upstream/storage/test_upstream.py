@@ -111,7 +111,11 @@ def test_the_blackhole_takes_every_row(folder: Path, tmp_path: Path) -> None:
 def test_a_table_that_appears_without_a_ddl_is_not_missed(folder: Path, tmp_path: Path) -> None:
     """A table that was there before the changefeed has its first schema file with its first row, at an old version."""
     later = tmp_path / "later"
-    stamps = [int(line.split(",")[3]) for file in (folder / "shop" / "stock").rglob("*.csv") for line in file.open()]
+    stamps = [
+        int(line.split(",")[3])
+        for file in (folder / "shop" / "stock").rglob("*.csv")
+        for line in file.read_text().splitlines()
+    ]
     shutil.move(folder / "shop" / "stock", later)
     metadata = (folder / "metadata").read_text()
     half = min(stamps) - 1
