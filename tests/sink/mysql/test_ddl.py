@@ -109,6 +109,13 @@ def test_a_changed_column_keeps_its_values_under_the_new_type_and_name(base: Bas
     assert base.rows("t") == [("2020-01-02", 1, "5.00", 13), (None, 2, None, 0)]
 
 
+def test_moments_are_rounded_and_a_float_shows_its_own_value(base: Base) -> None:
+    base.create("t", "`id` INT PRIMARY KEY, `a` DATETIME(3), `f` FLOAT)")
+    base.put("t", (1, "2020-12-31 23:59:59.678", 3.14), (2, "0000-00-00 00:00:00.000", None))
+    base.alter("t", "MODIFY COLUMN `a` DATETIME", ID, column("a", "datetime"), column("f", "double"))
+    assert base.rows("t") == [(1, "2021-01-01 00:00:00", 3.140000104904175), (2, "0000-00-00 00:00:00", None)]
+
+
 def test_tables_exchange_their_names_in_one_statement(base: Base) -> None:
     for name in ("a", "b"):
         base.create(name, "`id` INT PRIMARY KEY)")

@@ -6,10 +6,12 @@ The result is what a row of the new type would bring: decimals with all their di
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 from zoneinfo import ZoneInfo
+
+import numpy as np
 
 from tailrace.change.schema import Column
 from tailrace.change.tso import Ts, moment
@@ -40,8 +42,11 @@ def default_of(column: Column, at: Ts, zone: ZoneInfo) -> Any:
     return converter(kind)(said.decode("utf-8", "replace") if isinstance(said, bytes) else said)
 
 
-def converter(kind: ColumnType) -> Callable[[Any], Any]:
-    """What a stored value becomes when its column takes a type."""
+def converter(kind: ColumnType, old: ColumnType | None = None) -> Callable[[Any], Any]:
+    """What a stored value becomes when its column takes a type; `old` is the type that it had."""
+    if old is not None and (old.name, kind.name) == ("float", "double"):
+        # What was kept as the shortest text of a float is the float's own value from now on.
+        return lambda value: None if value is None else float(np.float32(value))
     if kind.is_integer or kind.name in ("year", "bit"):
         work = _integer
     elif kind.name in ("float", "double"):
@@ -88,15 +93,27 @@ def _decimal(value: Any, digits: int) -> str:
 
 
 def _digits(text: str, kind: ColumnType) -> str:
-    """A moment with exactly the digits of its type."""
+    """A moment with exactly the digits of its type, rounded where there were more."""
     if kind.name == "date":
         return text[:10]
+    if kind.name in ("datetime", "timestamp") and len(text.partition(".")[2]) > kind.fraction:
+        text = _rounded(text, kind.fraction)
     plain, _, fraction = text.partition(".")
     if kind.name in ("datetime", "timestamp") and len(plain) == 10:
         plain += " 00:00:00"
     if kind.name == "time" and " " in plain:
         plain = plain.partition(" ")[2]
     return plain + (f".{fraction.ljust(kind.fraction, '0')[: kind.fraction]}" if kind.fraction else "")
+
+
+def _rounded(text: str, digits: int) -> str:
+    try:
+        told = datetime.fromisoformat(text)
+    except ValueError:
+        # A zero date is no date that could be carried over.
+        return text
+    step = 10 ** (6 - digits)
+    return (told + timedelta(microseconds=step // 2)).strftime("%Y-%m-%d %H:%M:%S.%f")
 
 
 def _zero(kind: ColumnType) -> Any:

@@ -27,6 +27,8 @@ from tailrace.sink.mysql.target import Mark
 
 _PROGRESS = "_tailrace_progress"
 _BUSY_SECONDS = 10.0
+# A column may have one of these names, and then means itself.
+_ROWIDS = ("rowid", "_rowid_", "oid")
 _REFUSED = ("readonly", "not a database", "unable to open", "malformed", "no such table", "constraint")
 
 
@@ -128,7 +130,9 @@ class SqliteTarget:
         found = by_row(batches, table.full_name)
         columns, name = list(table.row_columns), quoted(definition.table)
         same = " AND ".join(f"{quoted(column.name)} IS ?" for column in columns)
-        query = f"DELETE FROM {name} WHERE rowid IN (SELECT rowid FROM {name} WHERE {same} LIMIT ?)"
+        taken = {column.name.lower() for column in columns}
+        rowid = next(each for each in _ROWIDS if each not in taken)
+        query = f"DELETE FROM {name} WHERE {rowid} IN (SELECT {rowid} FROM {name} WHERE {same} LIMIT ?)"
         gone = zip(rows(found.gone, columns), found.gone_times, strict=True)
         self._connection.executemany(query, [(*row, times) for row, times in gone])
         new = zip(rows(found.new, columns), found.new_times, strict=True)

@@ -82,7 +82,7 @@ class Tables:
             elif source.type == column.type:
                 values.append(quoted(source.name))
             else:
-                self._connection.create_function(f"{_CONVERT}_{number}", 1, converter(column.type))
+                self._connection.create_function(f"{_CONVERT}_{number}", 1, converter(column.type, source.type))
                 values.append(f"{_CONVERT}_{number}({quoted(source.name)})")
         self._connection.execute(
             f"INSERT INTO {quoted(_NEW)} SELECT {', '.join(values)} FROM {quoted(old.table)}", given
