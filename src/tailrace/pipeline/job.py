@@ -9,8 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Protocol
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -19,35 +17,13 @@ from pyspark.sql import SparkSession
 from tailrace.errors import WorkerLost
 from tailrace.pipeline.carry import Order
 from tailrace.pipeline.loads import carry_load, deal, pack, unpack_receipts
+from tailrace.pipeline.runner import Runner, Terms
 from tailrace.pipeline.session import SessionOptions, open_session
 from tailrace.progress.cut import Receipt
 
+__all__ = ["LocalRunner", "Runner", "SparkRunner", "Terms"]
+
 _PLAN = pa.schema([pa.field("slot", pa.int32()), pa.field("load", pa.binary())])
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What a job may take: so many tasks, and so many seconds before a task goes on without a piece."""
-
-    slots: int
-    patience: float
-
-
-class Runner(Protocol):
-    @property
-    def slots(self) -> int:
-        """How many tasks run at once."""
-        ...
-
-    def open(self) -> None:
-        """Have everything started before the first piece comes; `run` does without."""
-        ...
-
-    def run(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
-        """Raises WorkerLost when the job failed as a whole."""
-        ...
-
-    def close(self) -> None: ...
 
 
 def _gather(orders: Sequence[Order], loads: list[list[int]], answers: dict[int, bytes]) -> list[Receipt]:
