@@ -15,6 +15,7 @@ from tailrace.dataserver.plain_rows import log_data, snapshot_data
 from tailrace.dataserver.rows import ipc_bytes
 from tailrace.dataserver.versions import Piece
 from tailrace.errors import Locked, PositionLost, StaleRoute
+from tailrace.observe.failpoints import reach
 from tailrace.proto import cdc_pb2 as pb
 from tailrace.proto.base_pb2 import RangeEpoch
 from tailrace.upstream.dataserver.wire import error_message
@@ -37,6 +38,7 @@ class CdcService:
         # The index is read after the timestamp: a commit that is not in the log yet then is above it.
         version = request.at or self._node.clock.take()
         retention.pin(leader, self._node.database, request.subscriber_name, version)
+        reach("store-pinned")
         with leader.mutex:
             index = leader.history.first_index_above(version, leader.next_index)
             index = leader.locks.first_index(index)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 
 from tailrace.change.tso import Ts, compose
+from tailrace.observe.failpoints import reach
 
 WINDOW_MS = 3000
 
@@ -35,6 +36,7 @@ class Oracle:
             if last > self._limit:
                 limit = last + compose(WINDOW_MS)
                 self._save(limit)
+                reach("store-window")
                 self._limit = limit
             self._last = last
             return first

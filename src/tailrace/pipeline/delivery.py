@@ -73,10 +73,13 @@ class Delivery:
         saved = self._ledger.load(name)
         if saved is None:
             saved = self._territory.settle(self._assignment.start)
+            reach("ranges-registered")
             self._name_tables()
             self._ledger.hold(name, epoch, saved)
         self._progress = saved
+        reach("progress-held")
         self._sink.open(seat)
+        reach("sink-opened")
         self._finish_pending(seat)
         self._territory.return_to(self._progress)
         self._tally.settled(self._progress)
@@ -92,7 +95,9 @@ class Delivery:
         else:
             self._log_step(stop)
         if self._releases.until_cut() == 0 and self._progress.to_ts:
+            reach("before-release")
             self._territory.release(list(self._territory.routes.values()), self._progress.to_ts)
+            reach("after-release")
             self._releases.cut()
 
     def _snapshot_step(self) -> None:
@@ -162,6 +167,7 @@ class Delivery:
         if events:
             after = self._territory.after_ddl(after, events)
             self._name_tables()
+            reach("tables-registered")
         self._deliver(cut, receipts, events, after)
         gone = [route for range_id, route in before.items() if range_id not in self._territory.routes]
         self._territory.release(gone)
@@ -169,6 +175,7 @@ class Delivery:
     def _idle(self, to_ts: Ts) -> None:
         """Nothing happened up to `to_ts`: say so to the sink, and remember it."""
         cut = self._next_cut("log", self._progress.to_ts, to_ts)
+        reach("idle-cut")
         self._deliver(cut, (), (), replace(self._progress, cut=cut.number, to_ts=to_ts))
         self._pace.told()
 
@@ -192,11 +199,13 @@ class Delivery:
         except TailraceError:
             self._sink.abort(cut)
             raise
+        reach("receipts-back")
         return receipts
 
     def _deliver(self, cut: Cut, receipts: Sequence[Receipt], events: Sequence[DdlEvent], after: Progress) -> None:
         with self._tally.step("begin"):
             self._ledger.begin(cut, after)
+        reach("cut-planned")
         with self._tally.step("commit"):
             self._sink.commit(cut, receipts)
         self._conclude(cut, events, after)
@@ -224,8 +233,10 @@ class Delivery:
         cut = replace(cut, epoch=self._assignment.epoch)
         named = seat.load_naming()
         if named is None:
+            reach("before-abandon")
             self._ledger.abandon(cut)
             return
+        reach("before-recover")
         self._sink.recover(cut, named[1])
         events: list[DdlEvent] = []
         if cut.phase == "log":

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 from tailrace.errors import TailraceError, Transient
 from tailrace.observe import names
+from tailrace.observe.failpoints import reach
 from tailrace.observe.logs import say
 from tailrace.pipeline.assignment import Carrier, Listener, Report, State
 from tailrace.progress.database import MetaDatabase
@@ -181,6 +182,7 @@ class Service:
             name = claim.subscription
             record = self._records.get(name)
             say(logger, logging.INFO, names.CLAIMED, subscription=name, epoch=claim.epoch)
+            reach("claim-taken")
             if record.state == "cancelling":
                 self._leave(name, self._endings.cancel, claim.epoch)
             else:
