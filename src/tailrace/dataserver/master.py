@@ -18,8 +18,9 @@ from tailrace.change.schema import Partition, TableSchema
 from tailrace.change.tso import Ts
 from tailrace.dataserver import statements
 from tailrace.dataserver.catalog import Catalog, Change, Placed
-from tailrace.dataserver.oracle import Oracle, wall_ms
+from tailrace.dataserver.oracle import Oracle
 from tailrace.errors import AlreadyExists, ConfigError, Fenced, Locked, NotFound, TailraceError, UpstreamAway
+from tailrace.observe.clock import wall_ms
 from tailrace.observe.failpoints import reach
 from tailrace.upstream.rowcodec import table_range
 

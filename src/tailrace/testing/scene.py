@@ -131,8 +131,8 @@ class Scene:
     def now(self) -> Ts:
         return self.patiently(self.client.now)
 
-    def patiently(self, ask: Callable[[], Answer]) -> Answer:
-        """The answer once there is one; what is dead is started meanwhile."""
+    def patiently(self, ask: Callable[[], Answer], revive: bool = True) -> Answer:
+        """The answer once there is one; what is dead is started meanwhile, unless somebody else sees to that."""
         end = time.monotonic() + PATIENCE_S
         while True:
             try:
@@ -140,7 +140,8 @@ class Scene:
             except Transient:
                 if time.monotonic() > end:
                     raise
-                self.revive()
+                if revive:
+                    self.revive()
                 time.sleep(LOOK_EVERY_S)
 
     def until(self, holds: Callable[[], bool], otherwise: str, revive: bool = True) -> None:
