@@ -31,9 +31,8 @@ from tests.faults.cases import CANCEL, DDL, IDLE, STORE, Case, chosen
 pytestmark = [pytest.mark.faults, pytest.mark.spark]
 
 ROWS = 400
-LEASE_S = 2.0
+LEASE_S = 3.0
 STORE_STOP_S = 3.0
-NUDGE_S = 10.0
 CONFIG = '[sink]\nschema-dialect = "new"\n[sink.csv]\ninclude-commit-ts = true\noutput-old-value = true\n'
 FORM = FolderForm(CsvOptions(include_commit_ts=True, output_old_value=True))
 
@@ -99,7 +98,6 @@ class Trial:
             self.until_acted()
             self.get_over(traffic)
             scene.arm("")
-            scene.revive()
             traffic.hold(False)
             if self.altered is not None:
                 self.altered.result()
@@ -111,6 +109,7 @@ class Trial:
             scene.call(lambda client: client.cancel(self.name))
         scene.until(lambda: scene.ended(self.name), f"{self.name} is not cancelled")
         assert self.watch.look() == []
+        scene.revive()
         scene.patiently(lambda: scene.client.drop_schema(self.name))
 
     def fill(self) -> None:

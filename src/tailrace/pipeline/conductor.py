@@ -48,6 +48,12 @@ class Conductor:
         self._lock = threading.Lock()
         self._engaged: dict[str, _Engagement] = {}
         self._jobs: Jobs | None = None
+        self._warm = threading.Event()
+
+    @property
+    def ready(self) -> bool:
+        """Spark runs; or it cannot, which the first delivery then says."""
+        return self._warm.is_set()
 
     def start(self) -> None:
         self._jobs = Jobs(self._runner)
@@ -91,6 +97,8 @@ class Conductor:
         except Exception:
             # Whatever it is meets the first delivery too, which says it where it is heard.
             logger.warning("Spark could not be started ahead", exc_info=True)
+        finally:
+            self._warm.set()
 
     def _release(self, assignment: Assignment) -> None:
         """Let go of all history of a subscription; one whose upstream is away keeps it until its limit."""

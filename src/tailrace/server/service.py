@@ -6,9 +6,10 @@ this server. Whatever may take long (a carrier that stops a delivery, an upstrea
 thread of its own, so that no lease runs out meanwhile; and a second thread, which asks no database, watches that a
 round that hangs does not outlast a lease.
 
-Guarantees: an assignment is handed over only with a claim, and taken back when the claim is lost or may be; a lease is
-given back only after its delivery has stopped. It holds nothing that is not in the meta database: another server, or
-the next start of this one, goes on where the ledger says.
+Guarantees: nothing is claimed before the carrier can carry it, so that a server which has just started takes nothing
+away from one that runs; an assignment is handed over only with a claim, and taken back when the claim is lost or may
+be; a lease is given back only after its delivery has stopped. It holds nothing that is not in the meta database:
+another server, or the next start of this one, goes on where the ledger says.
 """
 
 from __future__ import annotations
@@ -154,7 +155,8 @@ class Service:
             self._finish_endings()
             if not self._asked.is_set():
                 self._begin_cancellations()
-                self._take()
+                if self._carrier.ready:
+                    self._take()
         except Transient as error:
             # The deliveries go on as long as their leases do; the next round tries again.
             say(logger, logging.WARNING, names.SERVER_TROUBLED, reason=str(error))

@@ -93,19 +93,25 @@ class Scene:
 
     # --- what is dead, and what answers
 
-    def revive(self) -> list[str]:
-        """Start what is dead again; its names."""
-        revived = []
+    def revive(self) -> None:
+        """Start what is dead again."""
+        self.revive_store()
+        with self._reviving:
+            for server in self.servers:
+                if not server.alive:
+                    server.start()
+
+    def revive_store(self) -> None:
         with self._reviving:
             for number in self.store.numbers:
                 if not self.store.alive(number):
                     self.store.restart(number)
-                    revived.append(f"data server {number}")
-            for number, server in enumerate(self.servers):
-                if not server.alive:
-                    server.start()
-                    revived.append(f"server {number}")
-        return revived
+
+    def revive_needed(self) -> None:
+        """Start what is dead where nobody else can do its work: data servers, and servers if none is left."""
+        self.revive_store()
+        if not any(server.alive and server not in self.silent for server in self.servers):
+            self.revive()
 
     def call(self, ask: Callable[[Client], Answer]) -> Answer:
         """Ask a server that answers. MetaAway where none does."""
@@ -141,7 +147,7 @@ class Scene:
                 if time.monotonic() > end:
                     raise
                 if revive:
-                    self.revive()
+                    self.revive_needed()
                 time.sleep(LOOK_EVERY_S)
 
     def until(self, holds: Callable[[], bool], otherwise: str, revive: bool = True) -> None:
@@ -155,7 +161,7 @@ class Scene:
             except (Transient, NotFound) as error:
                 last = error
             if revive:
-                self.revive()
+                self.revive_needed()
             time.sleep(LOOK_EVERY_S)
         words = "; ".join(server.last_words() for server in self.servers)
         raise AssertionError(f"{otherwise} (in {PATIENCE_S:.0f} s; {last}): {words}")
