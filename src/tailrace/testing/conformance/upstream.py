@@ -22,6 +22,7 @@ from tailrace.change.tso import MAX_TS, Ts
 from tailrace.errors import NotFound, PositionLost
 from tailrace.testing.conformance.items import SCHEMA, Change, changes_of, state_after
 from tailrace.testing.conformance.source import Everything, Source, SourceReading
+from tailrace.testing.validators import ImagesMatch, NoRowBack, OrderPerKey, Stream, Validators
 from tailrace.upstream.base import Mark, log_batches
 
 
@@ -134,6 +135,17 @@ class UpstreamConformance(SourceReading):
             found = self.follow(source, self.routes(source, "t"), lambda: _last_ts(jobs))
             written = [change for job in jobs for change in job.result()]
         assert sorted(found) == sorted(written)
+
+    def test_every_change_fits_the_one_before_it(self, source: Source) -> None:
+        """The validators, fed with what each range's log gives: order of keys and of time, old values as they were."""
+        self.scenario(source)
+        upstream = source.upstream()
+        end = upstream.now()
+        self.resolved(source, "t", end)
+        for route in self.routes(source, "t"):
+            rules = Validators([OrderPerKey(), NoRowBack(), ImagesMatch()])
+            batches = list(log_batches(upstream, route, 0, 0, end, self.small_page))
+            assert rules.rows(Stream(SCHEMA, "t", place=f"range {route.id}"), batches) == []
 
     def test_resolved_advances_while_nothing_happens(self, source: Source) -> None:
         source.create("t", [])
