@@ -30,7 +30,7 @@ class Run:
         self._census = Census()
         self._began = self._lined = time.monotonic()
         self._counted = 0.0
-        self._journal = (folder / "journal").open("a", buffering=1)
+        self._journal = folder / "journal"
         self._world = World(folder, seed, per_second)
         self._storm = Storm(self._world, random.Random(seed), self._note, self._tick)
 
@@ -52,7 +52,8 @@ class Run:
         return wrong
 
     def _note(self, words: str) -> None:
-        self._journal.write(f"{time.monotonic() - self._began:8.2f} {words}\n")
+        with self._journal.open("a") as journal:
+            journal.write(f"{time.monotonic() - self._began:8.2f} {words}\n")
 
     def _tick(self) -> None:
         now = time.monotonic()
