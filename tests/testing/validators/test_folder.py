@@ -52,6 +52,14 @@ def test_a_folder_that_grows_as_it_should_has_no_findings(folder: Folder, watch:
     assert "is not there" in missing.message
 
 
+def test_a_folder_that_is_not_there_yet_or_has_no_checkpoint_holds_nothing(tmp_path: Path) -> None:
+    watch = FolderWatch(tmp_path / "later")
+    assert watch.look() == []
+    Folder(tmp_path / "later").shape(table("item"), 100)
+    assert watch.look() == []
+    assert (watch.checkpoint, watch.rows, watch.tables) == (0, 0, [])
+
+
 def test_rows_beyond_the_checkpoint_wait_also_those_in_the_middle_of_a_file(folder: Folder, watch: FolderWatch) -> None:
     folder.rows(PLACE, 2, [("I", 111, '3,"c"'), ("I", 113, '4,"d"')])
     folder.checkpoint(112)

@@ -54,7 +54,9 @@ class FolderWatch:
         self.checkpoint: Ts = 0
 
     def look(self) -> list[Finding]:
-        """What is wrong with what is new."""
+        """What is wrong with what is new; a folder that is not there yet holds nothing."""
+        if not Path(self._base).exists():
+            return []
         try:
             indexes = self._indexes()
             found = self._listing()
