@@ -46,8 +46,8 @@ class Scene:
         self._marks.mkdir(parents=True, exist_ok=True)
         env = {VARIABLE: f"@{self._plan}", FOLDER: str(self._marks)} | (env or {})
         self.store = Store(folder / "store", 2, ("--no-fsync",), env)
-        meta = f"sqlite:///{folder}/meta.db"
-        told = ("--meta", meta, "--lease", f"{lease:g}", *options)
+        self.meta = folder / "meta.db"
+        told = ("--meta", f"sqlite:///{self.meta}", "--lease", f"{lease:g}", *options)
         self.servers = [ServerProcess(folder / f"server-{number}", *told, env=env) for number in range(servers)]
         self.silent: set[ServerProcess] = set()
         self._opened = ExitStack()

@@ -8,6 +8,7 @@ the machine.
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -150,6 +151,17 @@ def _armed(world: World, plan: str, seconds: float) -> UnderWay:
     return UnderWay("point", plan, seconds, end)
 
 
+def lock_meta(world: World, dice: random.Random) -> UnderWay | None:
+    """Somebody else writes to the meta database and takes his time."""
+    connection = sqlite3.connect(world.scene.meta, timeout=2, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError:
+        connection.close()
+        return None
+    return UnderWay("meta", "the meta database is locked", dice.uniform(0.5, 15), connection.close)
+
+
 def jump_clock(world: World, dice: random.Random) -> UnderWay | None:
     """Leases follow the clock both ways, timestamps only forwards: hours ahead, seconds back."""
     jump = dice.choice((dice.randint(1, 20_000), dice.randint(1, 3) * HOUR_MS, -dice.randint(1, 5_000)))
@@ -175,5 +187,6 @@ HARMS = (
     Harm("sink hangs", 3, hang_sink),
     Harm("kill at a point", 4, kill_at_point),
     Harm("clock jumps", 2, jump_clock),
+    Harm("meta database locked", 2, lock_meta),
     Harm("new subscription", 2, new_copy),
 )
