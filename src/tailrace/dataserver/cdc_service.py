@@ -34,7 +34,9 @@ class CdcService:
 
     def CdcRegister(self, request: pb.CdcRegisterRequest) -> pb.CdcRegisterResponse:
         leader = self._leader(request.range_id, request.range_epoch)
-        leader.check_held()
+        # Who is behind may come for a table after its end: its log is still there, up to the drop.
+        if not 0 < request.at < leader.meta.dropped_ts:
+            leader.check_held()
         # The index is read after the timestamp: a commit that is not in the log yet then is above it.
         version = request.at or self._node.clock.take()
         retention.pin(leader, self._node.database, request.subscriber_name, version)

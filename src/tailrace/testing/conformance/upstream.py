@@ -245,6 +245,21 @@ class UpstreamConformance(SourceReading):
         assert upstream.ddl(first.commit_ts, end) == [event for event in rest if event.commit_ts > first.commit_ts]
         assert upstream.ddl(start, first.commit_ts - 1) == []
 
+    def test_who_is_behind_reads_a_table_after_its_end(self, source: Source) -> None:
+        """A subscriber that lags meets the table's CREATE in the log when its DROP has long happened."""
+        start = source.upstream().now()
+        source.create("t", [100])
+        ts = source.write("t", {1: "a", 150: "b"})
+        table = self.table(source, "t")
+        source.drop("t")
+        upstream = source.upstream()
+        born = min(event.commit_ts for event in upstream.ddl(start, upstream.now()) if event.table_name == "t")
+        routes = upstream.routes(table)
+        for route in routes:
+            assert upstream.register(route, "conformance", born).ts == born
+        found = [change for route in routes for change in self.log(upstream, route, born, upstream.now(), 1 << 20)]
+        assert sorted(found) == [(ts, 1, "a"), (ts, 150, "b")]
+
     # --- pins
 
     def test_a_pinned_position_stays(self, source: Source) -> None:
