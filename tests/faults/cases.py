@@ -17,12 +17,20 @@ from tailrace.observe.failpoints import FAILPOINTS
 
 WORKER = {"snapshot-page", "log-page", "piece-before-write", "stage-file", "piece-closed"}
 STORE = {point for point in FAILPOINTS if point.startswith("store-")}
-DDL = {"tables-registered", "before-ddl", "after-ddl", "store-ddl-planned", "store-ddl-saved"}
+DDL = {
+    "tables-registered",
+    "before-ddl",
+    "after-ddl",
+    "before-release",
+    "after-release",
+    "store-ddl-planned",
+    "store-ddl-saved",
+}
 CANCEL = {point for point in FAILPOINTS if point.startswith("cancel-")}
 # Passed only while nothing happens, or only once at the beginning, or only after the snapshot.
-IDLE = {"idle-cut"}
+IDLE = {"idle-time", "idle-saved"}
 EARLY = {"claim-taken", "ranges-registered", "progress-held", "owner-claimed", "sink-opened", "store-pinned"}
-EARLY |= {"snapshot-page", "before-release", "after-release"}
+EARLY |= {"snapshot-page"}
 LATE = DDL | CANCEL | IDLE | {"log-page"}
 # A successor passes these, so its predecessor has to be ended first.
 AFTER = {"before-recover": "after-naming=kill", "before-abandon": "before-naming=kill"}

@@ -24,7 +24,7 @@ def test_no_reader_notices_what_a_nemesis_does(tmp_path: Path) -> None:
     ended = subprocess.run(
         [*command, "--folder", str(tmp_path / "nemesis")], env=package_environment(), capture_output=True, text=True
     )
-    print(ended.stdout)
+    sys.stdout.write(ended.stdout)
     assert ended.returncode == 0, f"{ended.stdout}\n{ended.stderr[-4000:]}"
     assert ended.stdout.startswith(f"nemesis: seed {seed}\n")
     assert ended.stdout.endswith("nemesis: no finding, no process left\n")

@@ -57,7 +57,8 @@ FAILPOINTS = {
     "before-metadata": "files and indexes are there, the metadata is old",
     "after-commit": "the sink's commit is done, progress is not saved",
     "after-progress": "progress is saved, the next cut has not begun",
-    "idle-cut": "nothing has happened for a while, and that is about to be saved",
+    "idle-time": "nothing has happened for a while, and the sink is told so next",
+    "idle-saved": "the time that went by without changes is saved, its deliveries do not know",
     # a DDL
     "tables-registered": "the tables that a DDL made are registered, its cut is not planned",
     "before-ddl": "the rows before a DDL are durable, the DDL is not",

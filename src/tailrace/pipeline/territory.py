@@ -16,6 +16,7 @@ from tailrace.change.ranges import Range
 from tailrace.change.schema import TableSchema
 from tailrace.change.tso import MAX_TS, Ts
 from tailrace.errors import ConfigError, NotFound, StaleRoute, TableGone
+from tailrace.observe.failpoints import reach
 from tailrace.progress.position import Progress, RangeProgress, Stage
 from tailrace.route.filter import TableFilter
 from tailrace.upstream.base import Upstream
@@ -81,11 +82,15 @@ class Territory:
 
     def release(self, routes: Sequence[Range], upto: Ts = MAX_TS) -> None:
         """Let go of history; a range that is gone holds none."""
+        if routes:
+            reach("before-release")
         for route in routes:
             try:
                 self._upstream.release(route, self._subscription, upto)
             except (NotFound, TableGone):
                 logger.info("range %s is gone and pins nothing", route.id)
+        if routes:
+            reach("after-release")
 
     def leave(self, progress: Progress) -> None:
         """The subscription is cancelled: nothing is pinned for it any more."""

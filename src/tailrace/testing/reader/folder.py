@@ -20,7 +20,7 @@ import pyarrow.fs
 from tailrace.change.batch import ChangeBatch
 from tailrace.change.schema import TableSchema
 from tailrace.change.tso import Ts
-from tailrace.codec.csv.decode import CsvDecoder
+from tailrace.codec.base import FileDecoder
 from tailrace.errors import DecodeError
 from tailrace.testing.reader.form import FolderForm, step_of
 from tailrace.testing.reader.history import Name, Names, Step
@@ -102,13 +102,12 @@ class _Reading:
             raise DecodeError(
                 f"there is no schema file of version {version}", table=".".join(name), position=files[0].path
             )
-        decoder = CsvDecoder(self._form.csv, commit_ts=version)
+        decoder = self._form.decoder(version)
         batches = [batch for file in files for batch in self._batches(name, step.table, file, decoder)]
         if batches:
-            timed = self._form.csv.include_commit_ts
-            self._names.states[name] = self._names.states[name].apply(batches, timed)
+            self._names.states[name] = self._names.states[name].apply(batches, self._form.timed)
 
-    def _batches(self, name: Name, table: TableSchema, file: DataFile, decoder: CsvDecoder) -> Iterator[ChangeBatch]:
+    def _batches(self, name: Name, table: TableSchema, file: DataFile, decoder: FileDecoder) -> Iterator[ChangeBatch]:
         """The rows of a file that count: not back in time, not beyond the checkpoint."""
         if not file.size:
             return

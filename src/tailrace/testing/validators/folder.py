@@ -21,7 +21,7 @@ import pyarrow.fs
 from tailrace.change.batch import ChangeBatch
 from tailrace.change.schema import TableSchema
 from tailrace.change.tso import MAX_TS, Ts
-from tailrace.codec.csv.decode import CsvDecoder
+from tailrace.codec.base import FileDecoder
 from tailrace.errors import TailraceError
 from tailrace.testing.compare import compare
 from tailrace.testing.reader import FolderForm
@@ -128,13 +128,13 @@ class FolderWatch:
     def _rows(
         self, stream: Stream, shape: TableSchema, files: list[DataFile], found: Listing, upto: Ts
     ) -> list[Finding]:
-        decoder = CsvDecoder(self._form.csv, commit_ts=shape.version)
+        decoder = self._form.decoder(shape.version)
         batches = [batch for file in files for batch in self._unread(file, shape, decoder, found, upto)]
         self.rows += sum(batch.num_rows for batch in batches)
         return self._rules.rows(replace(stream, place=files[0].path), batches) if batches else []
 
     def _unread(
-        self, file: DataFile, shape: TableSchema, decoder: CsvDecoder, found: Listing, upto: Ts
+        self, file: DataFile, shape: TableSchema, decoder: FileDecoder, found: Listing, upto: Ts
     ) -> Iterator[ChangeBatch]:
         """The rows of a file that no look has had, up to a ts."""
         whole, past, seen = True, 0, self._read.get(file.path, 0)
