@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 from tailrace.observe.failpoints import FAILPOINTS
 
-WORKER = {"snapshot-page", "log-page", "piece-before-write", "stage-file", "piece-closed"}
+# So many are about five minutes.
+SOME = 24
 STORE = {point for point in FAILPOINTS if point.startswith("store-")}
 DDL = {
     "tables-registered",
@@ -60,14 +61,15 @@ def ways(point: str) -> tuple[str, ...]:
 
 
 def chosen() -> list[Case]:
-    """All of them where TAILRACE_FAULTS is `all`; else each point in one way, which is another one each day.
+    """Each point in each way where TAILRACE_FAULTS is `all`; else some points in one way, others each day.
 
     TAILRACE_FAULTS_SEED repeats what was tried on another day."""
     seed = int(os.environ.get("TAILRACE_FAULTS_SEED", time.time() // 86400))
     dice = random.Random(seed)
     every = os.environ.get("TAILRACE_FAULTS") == "all"
+    points = [*FAILPOINTS] if every else dice.sample([*FAILPOINTS], SOME)
     return [
         Case(point, way, point in LATE or (point not in EARLY and dice.random() < 0.5), seed)
-        for point in FAILPOINTS
+        for point in points
         for way in (ways(point) if every else [dice.choice(ways(point))])
     ]
