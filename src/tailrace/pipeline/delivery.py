@@ -204,6 +204,7 @@ class Delivery:
         upto = min(sight.resolved, self._assignment.end_ts)
         self._tally.resolved(sight.resolved)
         events = [e for e in sight.events if e.commit_ts <= upto and self._territory.matches(e)]
+        self._territory.pin_ahead(events)
         limit = self._sink.capabilities.piece_bytes * 2 * slots
         found = bounds(frontiers, events, upto, progress.to_ts, limit)
         self._tally.behind = found is not None and found.to_ts < upto
