@@ -12,12 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tailrace.errors import WorkerLost
 from tailrace.pipeline.carry import Order
+from tailrace.pipeline.diagnosis import diagnose
 from tailrace.pipeline.loads import carry_load, deal, pack, unpack_receipts
+from tailrace.pipeline.probe import Limits, probe
 from tailrace.pipeline.session import SessionOptions, open_session
 from tailrace.progress.cut import Receipt
 
@@ -74,7 +76,8 @@ def _carry_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 class SparkRunner:
-    """Runs jobs on Spark; the session is opened when first needed. Several threads may run jobs at once."""
+    """Runs jobs on Spark; the session is opened, and its workers are probed, when first needed. Several threads may
+    run jobs at once. A session that has ended, as with its cluster, is replaced by the next call."""
 
     def __init__(self, options: SessionOptions) -> None:
         self._options = options
@@ -84,13 +87,21 @@ class SparkRunner:
     @property
     def session(self) -> SparkSession:
         with self._lock:
+            if self._session is not None and _ended(self._session):
+                self._stop()
             if self._session is None:
                 self._session = open_session(self._options)
+                limits = Limits(self._options.start_seconds, self._options.asked)
+                try:
+                    probe(self._session, _slots(self._session), limits)
+                except BaseException:
+                    self._stop()
+                    raise
             return self._session
 
     @property
     def slots(self) -> int:
-        return int(self.session.sparkContext.defaultParallelism)
+        return _slots(self.session)
 
     def open(self) -> None:
         """An empty load for each slot: Spark compiles its plan, and every worker is forked and has its imports."""
@@ -100,8 +111,8 @@ class SparkRunner:
         loads = deal(orders, self.slots)
         try:
             answers = self._answers([pack([orders[index] for index in load]) for load in loads])
-        except PySparkException as error:
-            raise WorkerLost(f"a job of {len(orders)} pieces failed: {_first_line(error)}") from error
+        except (PySparkException, Py4JError) as error:
+            raise diagnose(error, f"a job of {len(orders)} pieces") from error
         return _gather(orders, loads, answers)
 
     def _answers(self, packed: Sequence[bytes]) -> dict[int, bytes]:
@@ -111,10 +122,17 @@ class SparkRunner:
 
     def close(self) -> None:
         with self._lock:
-            if self._session is not None:
-                self._session.stop()
-                self._session = None
+            self._stop()
+
+    def _stop(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            session.stop()
 
 
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+def _slots(session: SparkSession) -> int:
+    return int(session.sparkContext.defaultParallelism)
+
+
+def _ended(session: SparkSession) -> bool:
+    return bool(session.sparkContext._jsc.sc().isStopped())
