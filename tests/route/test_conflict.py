@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -23,7 +25,7 @@ def table(*kinds: ColumnType, indexes: tuple[Index, ...] = ()) -> TableSchema:
     return TableSchema("s", "t", 7, 1, tuple(columns), indexes)
 
 
-def changes(of: TableSchema, keys: list[tuple[object, ...]], ops: list[int]) -> ChangeBatch:
+def changes(of: TableSchema, keys: Sequence[tuple[object, ...]], ops: list[int]) -> ChangeBatch:
     names = [column.name for column in of.columns]
     rows = [dict(zip(names, (*key, number), strict=True)) for number, key in enumerate(keys)]
     columns = [

@@ -42,7 +42,7 @@ class Order:
 
 
 @dataclass(slots=True)
-class _Clock:
+class StageClock:
     """Seconds by stage, as the receipt reports them."""
 
     seconds: dict[str, float] = field(default_factory=dict)
@@ -58,20 +58,24 @@ class _Clock:
 
 def carry(order: Order) -> Receipt:
     """The receipt of one attempt; never raises for what went wrong with the piece."""
-    piece = order.piece
-    place = {"subscription": piece.subscription, "table": str(piece.table_id), "position": piece.name}
     try:
         return _attempt(order)
-    except TailraceError as error:
-        failure = error.at(**place)
     except Exception as error:
-        logger.exception("piece %s", piece.name)
-        failure = WorkerLost(f"a piece failed where no failure was foreseen: {error!r}").at(**place)
-    return Receipt(piece.number, error=failure.to_fields())
+        return failed(order.piece, error)
+
+
+def failed(piece: Piece, error: Exception) -> Receipt:
+    """The receipt of a piece that went wrong, whatever it was."""
+    if not isinstance(error, TailraceError):
+        logger.error("piece %s", piece.name, exc_info=error)
+        memory = "a Python worker has no memory left" if isinstance(error, MemoryError) else ""
+        error = WorkerLost(memory or f"a piece failed where no failure was foreseen: {error!r}")
+    place = {"subscription": piece.subscription, "table": str(piece.table_id), "position": piece.name}
+    return Receipt(piece.number, error=error.at(**place).to_fields())
 
 
 def _attempt(order: Order) -> Receipt:
-    piece, clock = order.piece, _Clock()
+    piece, clock = order.piece, StageClock()
     upstream, sink = worker.upstreams.get(order.upstream), worker.sinks.get(order.sink)
     writer = sink.writer(piece)
     try:
@@ -89,7 +93,7 @@ def _attempt(order: Order) -> Receipt:
     return Receipt(piece.number, written.rows, written.bytes, written.payload, reached=reached, seconds=clock.seconds)
 
 
-def _snapshot(upstream: Upstream, piece: Piece, span: Span, writer: SinkWriter, clock: _Clock) -> Reached:
+def _snapshot(upstream: Upstream, piece: Piece, span: Span, writer: SinkWriter, clock: StageClock) -> Reached:
     """Pages from the span's first key on, until the piece's share is full or the span has no more."""
     last, end = span.after_key, False
 
@@ -110,26 +114,32 @@ def _snapshot(upstream: Upstream, piece: Piece, span: Span, writer: SinkWriter, 
     return Reached(span.range.id, last, end)
 
 
-def _log(upstream: Upstream, sink: Sink, piece: Piece, writer: SinkWriter, clock: _Clock) -> None:
-    def span_batches(span: Span) -> Iterator[ChangeBatch]:
-        return log_batches(upstream, span.range, span.from_index, piece.from_ts, piece.to_ts, PAGE_BYTES)
-
+def _log(upstream: Upstream, sink: Sink, piece: Piece, writer: SinkWriter, clock: StageClock) -> None:
     def batches() -> Iterator[ChangeBatch]:
-        merged = merge([span_batches(span) for span in piece.spans])
-        ordered = split_stream(merged) if sink.capabilities.split_updates else merged
-        while True:
-            with clock.stage("pull"):
-                batch = next(ordered, None)
-            if batch is None:
-                return
-            reach("log-page")
-            yield batch
+        return log_changes(upstream, sink, piece, clock)
 
     large = piece.bytes > PAGE_BYTES
     _write(_ahead(batches) if large else batches(), writer, clock)
 
 
-def _write(batches: Iterator[ChangeBatch], writer: SinkWriter, clock: _Clock) -> None:
+def log_changes(upstream: Upstream, sink: Sink, piece: Piece, clock: StageClock) -> Iterator[ChangeBatch]:
+    """All changes of a piece of the log, in commit order, split where the sink wants it."""
+
+    def span_batches(span: Span) -> Iterator[ChangeBatch]:
+        return log_batches(upstream, span.range, span.from_index, piece.from_ts, piece.to_ts, PAGE_BYTES)
+
+    merged = merge([span_batches(span) for span in piece.spans])
+    ordered = split_stream(merged) if sink.capabilities.split_updates else merged
+    while True:
+        with clock.stage("pull"):
+            batch = next(ordered, None)
+        if batch is None:
+            return
+        reach("log-page")
+        yield batch
+
+
+def _write(batches: Iterator[ChangeBatch], writer: SinkWriter, clock: StageClock) -> None:
     reach("piece-before-write")
     for batch in batches:
         if batch.num_rows:
