@@ -110,7 +110,7 @@ def _snapshot(upstream: Upstream, piece: Piece, span: Span, writer: SinkWriter, 
             last, end = page.last_key or last, page.end
             yield from page.batches
 
-    _write(_ahead(pages), writer, clock)
+    _write(ahead(pages), writer, clock)
     return Reached(span.range.id, last, end)
 
 
@@ -119,7 +119,7 @@ def _log(upstream: Upstream, sink: Sink, piece: Piece, writer: SinkWriter, clock
         return log_changes(upstream, sink, piece, clock)
 
     large = piece.bytes > PAGE_BYTES
-    _write(_ahead(batches) if large else batches(), writer, clock)
+    _write(ahead(batches) if large else batches(), writer, clock)
 
 
 def log_changes(upstream: Upstream, sink: Sink, piece: Piece, clock: StageClock) -> Iterator[ChangeBatch]:
@@ -147,7 +147,7 @@ def _write(batches: Iterator[ChangeBatch], writer: SinkWriter, clock: StageClock
                 writer.write(batch)
 
 
-def _ahead(source: Callable[[], Iterator[ChangeBatch]]) -> Iterator[ChangeBatch]:
+def ahead(source: Callable[[], Iterator[ChangeBatch]]) -> Iterator[ChangeBatch]:
     """The batches of `source`, pulled by a thread a little ahead, so that waiting for pages and writing overlap."""
     waiting: queue.Queue[ChangeBatch | BaseException | None] = queue.Queue(AHEAD)
     gone = threading.Event()

@@ -21,6 +21,8 @@ from tailrace.pipeline.diagnosis import diagnose
 from tailrace.pipeline.loads import carry_load, deal, pack, unpack_receipts
 from tailrace.pipeline.probe import Limits, probe
 from tailrace.pipeline.session import SessionOptions, open_session
+from tailrace.pipeline.shuffle import shuffled, unshuffled
+from tailrace.pipeline.spread import Spread, by_size, carry_here, divided
 from tailrace.progress.cut import Receipt
 
 _PLAN = pa.schema([pa.field("slot", pa.int32()), pa.field("load", pa.binary())])
@@ -60,6 +62,9 @@ class LocalRunner:
         pass
 
     def run(self, orders: Sequence[Order]) -> list[Receipt]:
+        return divided(orders, self._carry, carry_here)
+
+    def _carry(self, orders: Sequence[Order]) -> list[Receipt]:
         loads = deal(orders, self.slots)
         with ThreadPoolExecutor(self.slots) as pool:
             answers = list(pool.map(carry_load, [pack([orders[index] for index in load]) for load in loads]))
@@ -108,12 +113,19 @@ class SparkRunner:
         self._answers([pack([])] * self.slots)
 
     def run(self, orders: Sequence[Order]) -> list[Receipt]:
-        loads = deal(orders, self.slots)
         try:
-            answers = self._answers([pack([orders[index] for index in load]) for load in loads])
+            return divided(orders, self._carry, self._spread)
         except (PySparkException, Py4JError) as error:
             raise diagnose(error, f"a job of {len(orders)} pieces") from error
-        return _gather(orders, loads, answers)
+
+    def _carry(self, orders: Sequence[Order]) -> list[Receipt]:
+        loads = deal(orders, self.slots)
+        return _gather(orders, loads, self._answers([pack([orders[index] for index in load]) for load in loads]))
+
+    def _spread(self, spread: Spread) -> dict[int, Receipt]:
+        small, large = by_size(spread)
+        found = unshuffled(self.session, small) if small else {}
+        return found | (shuffled(self.session, large, self.slots) if large.feeds else {})
 
     def _answers(self, packed: Sequence[bytes]) -> dict[int, bytes]:
         plan = pa.table([pa.array(range(len(packed)), pa.int32()), pa.array(packed, pa.binary())], schema=_PLAN)

@@ -16,7 +16,6 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -100,7 +99,8 @@ def _segment(route: int, parcel: _Parcel) -> Segment:
     schema = whole.data.schema.with_metadata({_TABLE: pickle.dumps(whole.table, protocol=5)})
     with pa.ipc.new_stream(sink, schema) as stream:
         stream.write_batch(whole.data.replace_schema_metadata(schema.metadata))
-    return Segment(route, place_of(whole), whole.num_rows, sink.getvalue().to_pybytes())
+    data: bytes = sink.getvalue().to_pybytes()
+    return Segment(route, place_of(whole), whole.num_rows, data)
 
 
 def opened(data: pa.Buffer | bytes) -> ChangeBatch:
@@ -124,7 +124,8 @@ def joined(parts: list[ChangeBatch]) -> ChangeBatch:
 
 def ranks(batch: ChangeBatch) -> NDArray[np.uint8]:
     """Deletes, updates, inserts: so that within a transaction a value is given up before it is taken."""
-    return _RANK[batch.op.to_numpy(zero_copy_only=False)]
+    found: NDArray[np.uint8] = _RANK[batch.op.to_numpy(zero_copy_only=False)]
+    return found
 
 
 def order_columns(batch: ChangeBatch) -> list[pa.Array]:
@@ -175,14 +176,14 @@ def place_of(batch: ChangeBatch) -> tuple[int, int, int, bytes]:
     return commit, start, batch.table.table_id, bytes([rank]) + b"".join(map(_sortable, keys))
 
 
-def _sortable(value: Any) -> bytes:
+def _sortable(value: int | float | str | bytes | None) -> bytes:
     """Bytes that sort as the value does among others of its column."""
     if value is None:
         return b"\xff"
     if isinstance(value, int):
         return b"\x01" + (value + (1 << 64)).to_bytes(9, "big")
     if isinstance(value, float):
-        [bits] = struct.unpack(">Q", struct.pack(">d", value + 0.0))
+        bits = int.from_bytes(struct.pack(">d", value + 0.0), "big")
         return b"\x01" + (bits ^ (0xFFFF_FFFF_FFFF_FFFF if bits >> 63 else 1 << 63)).to_bytes(8, "big")
-    text: bytes = value.encode() if isinstance(value, str) else value
+    text = value.encode() if isinstance(value, str) else value
     return b"\x01" + text.replace(b"\0", b"\0\xff") + b"\0\0"
