@@ -144,8 +144,12 @@ def feed(task: Feed) -> Iterator[Arrival]:
     sent = dict.fromkeys(task.targets, 0)
     try:
         upstream, sink = worker.upstreams.get(task.order.upstream), worker.sinks.get(task.order.sink)
-        changes = ahead(lambda: log_changes(upstream, sink, piece, clock))
-        for number, segment in enumerate(cut_segments(changes, len(task.targets))):
+        segments = cut_segments(ahead(lambda: log_changes(upstream, sink, piece, clock)), len(task.targets))
+        for number in itertools.count():
+            with clock.stage("segment"):
+                segment = next(segments, None)
+            if segment is None:
+                break
             target = task.targets[segment.route]
             sent[target] += segment.rows
             yield Arrival(target, segment.place, task.number, number, segment.data)

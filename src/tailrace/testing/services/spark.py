@@ -43,7 +43,6 @@ def _command(program: Path, place: Place) -> Command:
     environment = {
         "JAVA_HOME": str(java_home()),
         "SPARK_HOME": str(program.parents[1]),
-        "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_LOCAL_DIRS": str(place.folder / "data" / "local"),
         "SPARK_DAEMON_MEMORY": "256m",
         # Tests kill executors on purpose: however many, the application goes on.

@@ -30,11 +30,12 @@ def run(spark_class: str, folder: Path, port: int, memory: str) -> None:
     """Returns when told to stop, or when one of the processes has ended."""
     folder.mkdir(parents=True, exist_ok=True)
     web_port = _free_port()
-    where = ["--host", "127.0.0.1"]
-    processes = [_start(spark_class, MASTER, *where, "--port", str(port), "--webui-port", str(web_port))]
+    place = ["--port", str(port), "--webui-port", str(web_port)]
+    processes = [_start("127.0.0.1", spark_class, MASTER, *place)]
     for number in range(WORKERS):
         own = ["--cores", "1", "--memory", memory, "--work-dir", str(folder / f"worker-{number}"), "--webui-port", "0"]
-        processes.append(_start(spark_class, WORKER, *where, *own, f"spark://127.0.0.1:{port}"))
+        # Each is a machine of its own as far as Spark can tell: it attempts nothing twice on one machine.
+        processes.append(_start(f"127.0.0.{2 + number}", spark_class, WORKER, *own, f"spark://127.0.0.1:{port}"))
     web_port_file(folder).write_text(str(web_port))
     try:
         while all(process.poll() is None for process in processes):
@@ -43,8 +44,9 @@ def run(spark_class: str, folder: Path, port: int, memory: str) -> None:
         _end(processes)
 
 
-def _start(*command: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL)
+def _start(host: str, spark_class: str, kind: str, *options: str) -> subprocess.Popen[bytes]:
+    command = [spark_class, kind, "--host", host, *options]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, env=os.environ | {"SPARK_LOCAL_IP": host})
 
 
 def _end(processes: list[subprocess.Popen[bytes]]) -> None:
