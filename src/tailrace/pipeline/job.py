@@ -14,13 +14,12 @@ from typing import Protocol
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 
 from tailrace.pipeline.carry import Order
 from tailrace.pipeline.diagnosis import diagnose
 from tailrace.pipeline.loads import carry_load, deal, pack, unpack_receipts
 from tailrace.pipeline.probe import Limits, probe
-from tailrace.pipeline.session import SessionOptions, open_session
+from tailrace.pipeline.session import Session, SessionOptions, open_session
 from tailrace.pipeline.shuffle import shuffled, unshuffled
 from tailrace.pipeline.spread import Spread, by_size, carry_here, divided
 from tailrace.progress.cut import Receipt
@@ -87,18 +86,17 @@ class SparkRunner:
     def __init__(self, options: SessionOptions) -> None:
         self._options = options
         self._lock = threading.Lock()
-        self._session: SparkSession | None = None
+        self._session: Session | None = None
 
     @property
-    def session(self) -> SparkSession:
+    def session(self) -> Session:
         with self._lock:
-            if self._session is not None and _ended(self._session):
+            if self._session is not None and self._session.ended:
                 self._stop()
             if self._session is None:
                 self._session = open_session(self._options)
-                limits = Limits(self._options.start_seconds, self._options.asked)
                 try:
-                    probe(self._session, _slots(self._session), limits)
+                    probe(self._session, Limits(self._options.start_seconds, self._options.asked))
                 except BaseException:
                     self._stop()
                     raise
@@ -106,7 +104,7 @@ class SparkRunner:
 
     @property
     def slots(self) -> int:
-        return _slots(self.session)
+        return self.session.slots
 
     def open(self) -> None:
         """An empty load for each slot: Spark compiles its plan, and every worker is forked and has its imports."""
@@ -124,12 +122,12 @@ class SparkRunner:
 
     def _spread(self, spread: Spread) -> dict[int, Receipt]:
         small, large = by_size(spread)
-        found = unshuffled(self.session, small) if small else {}
-        return found | (shuffled(self.session, large, self.slots) if large.feeds else {})
+        found = unshuffled(self.session.spark, small) if small else {}
+        return found | (shuffled(self.session.spark, large, self.slots) if large.feeds else {})
 
     def _answers(self, packed: Sequence[bytes]) -> dict[int, bytes]:
         plan = pa.table([pa.array(range(len(packed)), pa.int32()), pa.array(packed, pa.binary())], schema=_PLAN)
-        answer = self.session.createDataFrame(plan).mapInArrow(_carry_batches, "slot int, load binary").toArrow()
+        answer = self.session.spark.createDataFrame(plan).mapInArrow(_carry_batches, "slot int, load binary").toArrow()
         return dict(zip(answer.column(0).to_pylist(), answer.column(1).to_pylist(), strict=True))
 
     def close(self) -> None:
@@ -140,11 +138,3 @@ class SparkRunner:
         session, self._session = self._session, None
         if session is not None:
             session.stop()
-
-
-def _slots(session: SparkSession) -> int:
-    return int(session.sparkContext.defaultParallelism)
-
-
-def _ended(session: SparkSession) -> bool:
-    return bool(session.sparkContext._jsc.sc().isStopped())

@@ -19,15 +19,14 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark import cloudpickle
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 
 from tailrace.errors import ClusterUnfit
 from tailrace.pipeline import shipment
 from tailrace.pipeline.diagnosis import diagnose
+from tailrace.pipeline.session import Session
 from tailrace.pipeline.shipment import fingerprint, sources
 
 NEEDED = ("google.protobuf", "grpc", "numpy", "pandas", "pyarrow", "xxhash")
-GROUP = "tailrace-probe"
 
 # A cluster with another version of this package must still understand the question: it travels with its text.
 for module in (sys.modules[__name__], shipment):
@@ -42,10 +41,10 @@ class Limits:
     asked: str
 
 
-def probe(session: SparkSession, tasks: int, limits: Limits) -> None:
+def probe(session: Session, limits: Limits) -> None:
     """Raises ClusterUnfit where a worker answers that it is not as this driver is, or where none answers."""
-    question = pa.table([pa.array(range(tasks), pa.int32())], ["task"])
-    frame = session.createDataFrame(question).mapInArrow(_answer, "facts string")
+    question = pa.table([pa.array(range(session.slots), pa.int32())], ["task"])
+    frame = session.spark.createDataFrame(question).mapInArrow(_answer, "facts string")
     late = threading.Event()
     timer = threading.Timer(limits.seconds, _give_up, (session, late))
     timer.daemon = True
@@ -65,9 +64,9 @@ def probe(session: SparkSession, tasks: int, limits: Limits) -> None:
         _check(json.loads(text))
 
 
-def _give_up(session: SparkSession, late: threading.Event) -> None:
+def _give_up(session: Session, late: threading.Event) -> None:
     late.set()
-    session.sparkContext.cancelAllJobs()
+    session.interrupt()
 
 
 def _answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""The Spark session: local by default, any master on request.
+"""The Spark session: local by default, any master on request, also a Connect server (`sc://HOST:PORT`).
 
 Guarantees: one session a process, Java 17+ found or brought along, Python workers that run this very package: a local
 Spark finds it where it is, the executors of a cluster are sent it (`shipment`). The default master is
@@ -51,6 +51,11 @@ class SessionOptions:
         return self.master == "local" or self.master.startswith("local[")
 
     @property
+    def connect(self) -> bool:
+        """Whether Spark is behind a Connect server, with its driver and its settings."""
+        return self.master.startswith("sc://")
+
+    @property
     def python(self) -> str:
         """The interpreter of the workers, by its path on their machines."""
         told = "" if self.local else os.environ.get("PYSPARK_PYTHON", "")
@@ -92,8 +97,45 @@ def settings(options: SessionOptions) -> dict[str, str]:
     return own | {key: value for key, value in options.conf.items() if key != _PATH or options.local}
 
 
-def open_session(options: SessionOptions) -> SparkSession:
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session, with what differs where its driver is somewhere else. `remote_slots` is 0 where it is here."""
+
+    spark: SparkSession
+    remote_slots: int = 0
+
+    @property
+    def slots(self) -> int:
+        """How many tasks run at once, as far as it is known now."""
+        return self.remote_slots or int(self.spark.sparkContext.defaultParallelism)
+
+    @property
+    def ended(self) -> bool:
+        """Whether it was ended from elsewhere, as when the master has gone."""
+        if self.remote_slots:
+            return bool(self.spark.is_stopped)  # type: ignore[attr-defined]
+        return bool(self.spark.sparkContext._jsc.sc().isStopped())
+
+    def interrupt(self) -> None:
+        """End all jobs, which then fail."""
+        if self.remote_slots:
+            self.spark.interruptAll()
+        else:
+            self.spark.sparkContext.cancelAllJobs()
+
+    def stop(self) -> None:
+        self.spark.stop()
+
+
+def open_session(options: SessionOptions) -> Session:
     """Start Spark (five seconds), or join the session that this process has."""
+    try:
+        return _joined(options) if options.connect else _started(options)
+    except (PySparkException, Py4JError, ImportError) as error:
+        raise diagnose(error, f"Spark with the master {options.master}") from error
+
+
+def _started(options: SessionOptions) -> Session:
     _knock(options.master)
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ["PYSPARK_PYTHON"] = options.python
@@ -104,15 +146,25 @@ def open_session(options: SessionOptions) -> SparkSession:
     builder = SparkSession.builder
     for key, value in settings(options).items():
         builder = builder.config(key, value)
-    try:
-        session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("ERROR")
-        if not options.local:
-            # A file and not a `pyFile`: the latter would also change where this driver imports from.
-            session.sparkContext.addFile(str(shipment()))
-    except (PySparkException, Py4JError) as error:
-        raise diagnose(error, f"Spark with the master {options.master}") from error
-    return session
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    if not options.local:
+        # A file and not a `pyFile`: the latter would also change where this driver imports from.
+        session.sparkContext.addFile(str(shipment()))
+    return Session(session)
+
+
+def _joined(options: SessionOptions) -> Session:
+    """What the server was started with stays as it is: only what a session may set is set."""
+    builder = SparkSession.builder.remote(options.master)
+    for key, value in (settings(options) | dict(options.conf)).items():
+        if key.startswith("spark.sql.") and key != "spark.sql.warehouse.dir":
+            builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.addArtifact(str(shipment()), pyfile=True)
+    # A Connect server does not say how wide it is, but it divides what has no width of its own by it.
+    spans = session.sql("SELECT DISTINCT p FROM (SELECT spark_partition_id() AS p FROM range(100000))")
+    return Session(session, spans.count())
 
 
 def _knock(master: str) -> None:
