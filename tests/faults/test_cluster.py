@@ -1,4 +1,4 @@
-"""A cluster that loses workers and executors, or attempts pieces twice: files and routes hold everything, once, in order.
+"""A cluster that loses workers and executors, or attempts pieces twice: everything is there, once, in order.
 
 One server on the standalone cluster carries one schema twice: into files, and over routes into a journal, with a
 transaction in between that is large enough to be shuffled.

@@ -54,3 +54,8 @@ def test_a_master_that_does_not_answer_is_said_at_once() -> None:
     place = f"127.0.0.1:{free_port()}"
     with pytest.raises(ClusterUnfit, match=f"{place}.*--master"):
         open_session(SessionOptions(f"spark://{place},127.0.0.1:nowhere"))
+
+
+def test_only_what_a_session_may_set_is_asked_of_a_connect_server() -> None:
+    assert SessionOptions("sc://h:15002").connect
+    assert not SessionOptions("spark://h:7077").connect
