@@ -21,7 +21,7 @@ from tailrace.progress.cut import Cut, Piece, Span
 from tailrace.sink.base import SinkSpec
 from tailrace.testing.services import daemon
 from tailrace.testing.services.component import Command, Component, Place, Tell
-from tests.pipeline.test_job import NOWHERE, order
+from tests.pipeline.test_job import NOWHERE, TERMS, order
 
 pytestmark = pytest.mark.spark
 
@@ -76,7 +76,7 @@ def runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkRunner]:
 def test_jobs_run_at_once_and_a_failed_piece_fails_nobody_else(runner: SparkRunner) -> None:
     assert runner.slots == 2
     with ThreadPoolExecutor(2) as pool:
-        both = list(pool.map(lambda first: runner.run([order(first), order(first + 1, NOWHERE)]), [0, 10]))
+        both = list(pool.map(lambda first: runner.run([order(first), order(first + 1, NOWHERE)], TERMS), [0, 10]))
     assert [[receipt.piece for receipt in receipts] for receipts in both] == [[0, 1], [10, 11]]
     assert [[receipt.error is None for receipt in receipts] for receipts in both] == [[True, False]] * 2
 
@@ -85,6 +85,6 @@ def test_what_a_feed_says_reaches_every_route_through_the_shuffle(runner: SparkR
     span = Span(Range(1, 7, 0, b"", b"", Epoch(), ""))
     feeds = [Piece("s", 1, 1, at, "log", 7, 0, (span,), 0, 9, bytes=9 << 20) for at in range(3)]
     pieces = with_routes(Cut("s", 1, 1, "log", 0, 9), feeds, 2)
-    receipts = runner.run([Order(piece, NOWHERE, SinkSpec("s", "blackhole://?routes=2")) for piece in pieces])
+    receipts = runner.run([Order(piece, NOWHERE, SinkSpec("s", "blackhole://?routes=2")) for piece in pieces], TERMS)
     assert [receipt.piece for receipt in receipts] == [piece.number for piece in pieces]
     assert [receipt.error["kind"] for receipt in receipts if receipt.error] == ["ConfigError"] * 5

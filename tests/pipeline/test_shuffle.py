@@ -16,7 +16,7 @@ import pytest
 from tailrace.change.schema import Column, TableSchema
 from tailrace.change.types import ColumnType
 from tailrace.pipeline.carry import Order
-from tailrace.pipeline.job import LocalRunner, Runner, SparkRunner
+from tailrace.pipeline.job import LocalRunner, Runner, SparkRunner, Terms
 from tailrace.pipeline.pieces import with_routes
 from tailrace.pipeline.session import SessionOptions
 from tailrace.pipeline.spread import by_size, spread_of
@@ -29,6 +29,7 @@ from tailrace.upstream.base import Mark, UpstreamSpec
 
 pytestmark = pytest.mark.spark
 
+TERMS = Terms(slots=4, patience=60.0)
 ROWS, ROUTES, LATE_SECONDS = 3_000, 3, 4.0
 CLUSTER = pytest.param("cluster", marks=pytest.mark.service("spark"))
 
@@ -107,7 +108,7 @@ def spark(
 def carried(runner: Runner, orders: list[Order], folder: Path) -> list[dict[str, pa.Table]]:
     """What each route was told, by the receipts that count."""
     sink = SinkSpec("s", f"journal://{folder}?routes={ROUTES}")
-    receipts = runner.run([replace(order, sink=sink) for order in orders])
+    receipts = runner.run([replace(order, sink=sink) for order in orders], TERMS)
     assert [(receipt.piece, receipt.error) for receipt in receipts] == [(order.piece.number, None) for order in orders]
     return [told(receipt.payload) for receipt in receipts if receipt.payload]
 

@@ -11,7 +11,7 @@ from tailrace import plugins
 from tailrace.change.tso import MAX_TS
 from tailrace.pipeline import carry, spread
 from tailrace.pipeline.carry import Order
-from tailrace.pipeline.job import LocalRunner
+from tailrace.pipeline.job import LocalRunner, Terms
 from tailrace.pipeline.pieces import with_routes
 from tailrace.pipeline.spread import Arrival, by_size, feed, settle, spread_of
 from tailrace.progress.cut import Cut, Piece, Receipt, Span
@@ -21,6 +21,7 @@ from tailrace.upstream.memory import MemoryUpstream
 from tests.pipeline.conftest import Rig, shop_table
 from tests.pipeline.recorder import Row
 
+TERMS = Terms(slots=4, patience=60.0)
 TABLES = {1: "orders", 2: "items"}
 
 
@@ -69,7 +70,7 @@ def texts(rows: list[Row]) -> list[str]:
 
 def test_every_change_is_written_once_by_the_route_of_its_key(store: Rig) -> None:
     given = orders(store)
-    receipts = LocalRunner().run(given)
+    receipts = LocalRunner().run(given, TERMS)
     assert [receipt.error for receipt in receipts] == [None] * len(given)
     assert [receipt.piece for receipt in receipts] == [order.piece.number for order in given]
     assert [bool(receipt.payload) for receipt in receipts] == [not order.piece.feeds for order in given]
@@ -106,7 +107,7 @@ def test_the_order_of_arrival_means_nothing(store: Rig) -> None:
 def test_a_feed_that_fails_stops_every_route_of_its_cut_and_of_no_other(store: Rig) -> None:
     bad, good = orders(store), orders(store, subscription="other")
     bad[1] = replace(bad[1], upstream=UpstreamSpec("nowhere://x"))
-    receipts = LocalRunner().run([*bad, *good])
+    receipts = LocalRunner().run([*bad, *good], TERMS)
     of_bad, of_good = receipts[: len(bad)], receipts[len(bad) :]
     assert [receipt.error is None for receipt in of_good] == [True] * len(good)
     failed = [receipt.error["kind"] for receipt in of_bad if receipt.error]

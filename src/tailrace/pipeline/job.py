@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
@@ -27,6 +28,14 @@ from tailrace.progress.cut import Receipt
 _PLAN = pa.schema([pa.field("slot", pa.int32()), pa.field("load", pa.binary())])
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a job may take: so many tasks, and so many seconds before a task goes on without a piece."""
+
+    slots: int
+    patience: float
+
+
 class Runner(Protocol):
     @property
     def slots(self) -> int:
@@ -37,7 +46,7 @@ class Runner(Protocol):
         """Have everything started before the first piece comes; `run` does without."""
         ...
 
-    def run(self, orders: Sequence[Order]) -> list[Receipt]:
+    def run(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
         """Raises WorkerLost when the job failed as a whole."""
         ...
 
@@ -60,13 +69,15 @@ class LocalRunner:
     def open(self) -> None:
         pass
 
-    def run(self, orders: Sequence[Order]) -> list[Receipt]:
-        return divided(orders, self._carry, carry_here)
+    def run(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
+        return divided(orders, lambda plain: self._carry(plain, terms), carry_here)
 
-    def _carry(self, orders: Sequence[Order]) -> list[Receipt]:
-        loads = deal(orders, self.slots)
+    def _carry(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
+        loads = deal(orders, min(terms.slots, self.slots))
         with ThreadPoolExecutor(self.slots) as pool:
-            answers = list(pool.map(carry_load, [pack([orders[index] for index in load]) for load in loads]))
+            answers = list(
+                pool.map(carry_load, [pack([orders[index] for index in load], terms.patience) for load in loads])
+            )
         return _gather(orders, loads, dict(enumerate(answers)))
 
     def close(self) -> None:
@@ -108,22 +119,25 @@ class SparkRunner:
 
     def open(self) -> None:
         """An empty load for each slot: Spark compiles its plan, and every worker is forked and has its imports."""
-        self._answers([pack([])] * self.slots)
+        self._answers([pack([], 0.0)] * self.slots)
 
-    def run(self, orders: Sequence[Order]) -> list[Receipt]:
+    def run(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
+        slots = min(terms.slots, self.slots)
+
+        def plain(some: Sequence[Order]) -> list[Receipt]:
+            loads = deal(some, slots)
+            packed = [pack([some[index] for index in load], terms.patience) for load in loads]
+            return _gather(some, loads, self._answers(packed))
+
         try:
-            return divided(orders, self._carry, self._spread)
+            return divided(orders, plain, lambda spread: self._spread(spread, slots))
         except (PySparkException, Py4JError) as error:
             raise diagnose(error, f"a job of {len(orders)} pieces") from error
 
-    def _carry(self, orders: Sequence[Order]) -> list[Receipt]:
-        loads = deal(orders, self.slots)
-        return _gather(orders, loads, self._answers([pack([orders[index] for index in load]) for load in loads]))
-
-    def _spread(self, spread: Spread) -> dict[int, Receipt]:
+    def _spread(self, spread: Spread, slots: int) -> dict[int, Receipt]:
         small, large = by_size(spread)
         found = unshuffled(self.session.spark, small) if small else {}
-        return found | (shuffled(self.session.spark, large, self.slots) if large.feeds else {})
+        return found | (shuffled(self.session.spark, large, slots) if large.feeds else {})
 
     def _answers(self, packed: Sequence[bytes]) -> dict[int, bytes]:
         plan = pa.table([pa.array(range(len(packed)), pa.int32()), pa.array(packed, pa.binary())], schema=_PLAN)
