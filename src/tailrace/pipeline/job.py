@@ -7,6 +7,7 @@ travels to the executors is a plan of a few hundred bytes a piece, never data.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,15 +17,18 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from tailrace.errors import Transient
 from tailrace.pipeline.carry import Order
 from tailrace.pipeline.diagnosis import diagnose
 from tailrace.pipeline.loads import carry_load, deal, pack, unpack_receipts
+from tailrace.pipeline.pace import Clock
 from tailrace.pipeline.probe import Limits, probe
 from tailrace.pipeline.session import Session, SessionOptions, open_session
 from tailrace.pipeline.shuffle import shuffled, unshuffled
 from tailrace.pipeline.spread import Spread, by_size, carry_here, divided
 from tailrace.progress.cut import Receipt
 
+REFUSED_SECONDS = 15.0
 _PLAN = pa.schema([pa.field("slot", pa.int32()), pa.field("load", pa.binary())])
 
 
@@ -92,12 +96,15 @@ def _carry_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 class SparkRunner:
     """Runs jobs on Spark; the session is opened, and its workers are probed, when first needed. Several threads may
-    run jobs at once. A session that has ended, as with its cluster, is replaced by the next call."""
+    run jobs at once. A session that has ended, as with its cluster, is replaced by the next call; a cluster that could
+    not be used is not asked again for a while, by whomever."""
 
-    def __init__(self, options: SessionOptions) -> None:
+    def __init__(self, options: SessionOptions, clock: Clock = time.monotonic) -> None:
         self._options = options
+        self._clock = clock
         self._lock = threading.Lock()
         self._session: Session | None = None
+        self._refused: tuple[float, Transient] | None = None
 
     @property
     def session(self) -> Session:
@@ -105,13 +112,24 @@ class SparkRunner:
             if self._session is not None and self._session.ended:
                 self._stop()
             if self._session is None:
-                self._session = open_session(self._options)
-                try:
-                    probe(self._session, Limits(self._options.start_seconds, self._options.asked))
-                except BaseException:
-                    self._stop()
-                    raise
+                self._session = self._opened()
             return self._session
+
+    def _opened(self) -> Session:
+        if self._refused is not None and self._clock() < self._refused[0]:
+            # Each caller gets an error of its own, because each adds its own place to it.
+            raise type(self._refused[1])(self._refused[1].message, retry_after=REFUSED_SECONDS)
+        session: Session | None = None
+        try:
+            session = open_session(self._options)
+            probe(session, Limits(self._options.start_seconds, self._options.asked))
+        except BaseException as error:
+            if isinstance(error, Transient):
+                self._refused = self._clock() + REFUSED_SECONDS, error
+            if session is not None:
+                session.stop()
+            raise
+        return session
 
     @property
     def slots(self) -> int:
