@@ -81,6 +81,7 @@ def test_every_row_comes_once_and_each_table_in_order(
     feeds: list[tuple[int, list[Change]]], routes: int, dice: random.Random
 ) -> None:
     found = sent([(table(number), changes) for number, changes in feeds], routes)
+    assert all(0 < each.rows <= segments_module.SEGMENT_ROWS for each in found)
     dice.shuffle(found)
     out: dict[int, list[Change]] = {1: [], 2: []}
     of_key: dict[tuple[int, int, str], int] = {}

@@ -51,6 +51,15 @@ class _Parcel:
     rows: int = 0
     bytes: int = 0
 
+    def has_room(self, part: ChangeBatch) -> bool:
+        """Whether it stays a segment with this part in it; an empty one takes any part."""
+        fits = self.rows + part.num_rows <= SEGMENT_ROWS and self.bytes + part.nbytes <= SEGMENT_BYTES
+        return not self.parts or (fits and self.parts[0].table == part.table)
+
+    def add(self, part: ChangeBatch) -> None:
+        self.parts.append(part)
+        self.rows, self.bytes = self.rows + part.num_rows, self.bytes + part.nbytes
+
 
 def cut_segments(batches: Iterator[ChangeBatch], routes: int) -> Iterator[Segment]:
     """All rows of the batches, each in exactly one segment of its route."""
@@ -58,15 +67,11 @@ def cut_segments(batches: Iterator[ChangeBatch], routes: int) -> Iterator[Segmen
     for batch in batches:
         for route, part in parted(batch, routes):
             parcel = parcels.setdefault(route, _Parcel())
-            if parcel.parts and parcel.parts[0].table != part.table:
-                yield _segment(route, parcels.pop(route))
-                parcel = parcels[route] = _Parcel()
             for piece in _sized(part):
-                parcel.parts.append(piece)
-                parcel.rows, parcel.bytes = parcel.rows + piece.num_rows, parcel.bytes + piece.nbytes
-                if parcel.rows >= SEGMENT_ROWS or parcel.bytes >= SEGMENT_BYTES:
+                if not parcel.has_room(piece):
                     yield _segment(route, parcel)
                     parcel = parcels[route] = _Parcel()
+                parcel.add(piece)
     for route, parcel in parcels.items():
         if parcel.rows:
             yield _segment(route, parcel)
