@@ -78,20 +78,28 @@ def failed(piece: Piece, error: Exception) -> Receipt:
 def _attempt(order: Order, gone: threading.Event) -> Receipt:
     piece, clock = order.piece, StageClock()
     upstream, sink = worker.upstreams.get(order.upstream), worker.sinks.get(order.sink)
+
+    def fill(writer: SinkWriter) -> tuple[Reached, ...]:
+        if piece.phase == "snapshot":
+            return tuple(_snapshot(upstream, piece, span, writer, clock, gone) for span in piece.spans)
+        _log(upstream, sink, piece, writer, clock, gone)
+        return ()
+
+    return written(sink, piece, fill, clock)
+
+
+def written(sink: Sink, piece: Piece, fill: Callable[[SinkWriter], tuple[Reached, ...]], clock: StageClock) -> Receipt:
+    """The receipt of a piece whose writer was filled and closed; a failure leaves nothing of it."""
     writer = sink.writer(piece)
     try:
-        reached: tuple[Reached, ...] = ()
-        if piece.phase == "snapshot":
-            reached = tuple(_snapshot(upstream, piece, span, writer, clock, gone) for span in piece.spans)
-        else:
-            _log(upstream, sink, piece, writer, clock, gone)
+        reached = fill(writer)
         with clock.stage("close"):
-            written = writer.close()
+            done = writer.close()
     except BaseException:
         writer.discard()
         raise
     reach("piece-closed")
-    return Receipt(piece.number, written.rows, written.bytes, written.payload, reached=reached, seconds=clock.seconds)
+    return Receipt(piece.number, done.rows, done.bytes, done.payload, reached=reached, seconds=clock.seconds)
 
 
 def _snapshot(

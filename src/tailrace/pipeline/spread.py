@@ -27,10 +27,11 @@ from tailrace.change.batch import ChangeBatch
 from tailrace.errors import WorkerLost, from_fields
 from tailrace.observe.failpoints import reach
 from tailrace.pipeline import worker
-from tailrace.pipeline.carry import Order, StageClock, ahead, failed, log_changes
+from tailrace.pipeline.carry import Order, StageClock, ahead, failed, log_changes, written
 from tailrace.pipeline.segments import cut_segments, opened
 from tailrace.pipeline.windows import windows
-from tailrace.progress.cut import Receipt
+from tailrace.progress.cut import Reached, Receipt
+from tailrace.sink.base import SinkWriter
 
 TOGETHER_BYTES = 8 << 20
 Carry = Callable[[Sequence[Order]], list[Receipt]]
@@ -169,7 +170,7 @@ def settle(routes: Mapping[int, Route], arrivals: Iterable[Arrival]) -> Iterator
         if route.speaks:
             yield from ((number, receipt) for number, (receipt, _) in words.items())
         try:
-            yield target, _written(route, words, (opened(each.data) for each in segments))
+            yield target, _settled(route, words, (opened(each.data) for each in segments))
         except Exception as error:
             yield target, failed(route.order.piece, error)
 
@@ -184,17 +185,16 @@ def _heard(arrivals: Iterator[Arrival]) -> tuple[dict[int, tuple[Receipt, int]],
     return words, iter(())
 
 
-def _written(route: Route, words: Mapping[int, tuple[Receipt, int]], segments: Iterator[ChangeBatch]) -> Receipt:
+def _settled(route: Route, words: Mapping[int, tuple[Receipt, int]], segments: Iterator[ChangeBatch]) -> Receipt:
     if route.feeds != words.keys():
         raise WorkerLost(f"{len(route.feeds - words.keys())} of {len(route.feeds)} feeds said nothing to a route")
     for receipt, _ in words.values():
         if receipt.error:
             raise from_fields(receipt.error)
-    piece, clock = route.order.piece, StageClock()
-    sink, due, rows = worker.sinks.get(route.order.sink), sum(rows for _, rows in words.values()), 0
-    writer = sink.writer(piece)
-    try:
-        batches = windows(segments)
+    clock, due = StageClock(), sum(rows for _, rows in words.values())
+
+    def fill(writer: SinkWriter) -> tuple[Reached, ...]:
+        batches, rows = windows(segments), 0
         reach("piece-before-write")
         while True:
             with clock.stage("settle"):
@@ -206,10 +206,6 @@ def _written(route: Route, words: Mapping[int, tuple[Receipt, int]], segments: I
                 writer.write(batch)
         if rows != due:
             raise WorkerLost(f"{rows} rows arrived at a route to which {due} were sent")
-        with clock.stage("close"):
-            written = writer.close()
-    except BaseException:
-        writer.discard()
-        raise
-    reach("piece-closed")
-    return Receipt(piece.number, written.rows, written.bytes, written.payload, seconds=clock.seconds)
+        return ()
+
+    return written(worker.sinks.get(route.order.sink), route.order.piece, fill, clock)
