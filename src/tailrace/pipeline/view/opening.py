@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tailrace import plugins
+from tailrace.config.storage import SCHEMES
 from tailrace.pipeline.view.folder import FolderOrigin
 from tailrace.pipeline.view.options import ViewOptions
 from tailrace.pipeline.view.origin import Origin
@@ -11,6 +12,5 @@ from tailrace.pipeline.view.ranges import RangeOrigin
 
 def open_origin(options: ViewOptions) -> Origin:
     """Nothing is asked of it yet; raises ConfigError for a URI that nothing can be read from."""
-    if plugins.scheme_of(options.uri) in plugins.upstream_schemes():
-        return RangeOrigin(options)
-    return FolderOrigin(options)
+    scheme = plugins.scheme_of(options.uri)
+    return FolderOrigin(options) if not scheme or scheme in SCHEMES else RangeOrigin(options)

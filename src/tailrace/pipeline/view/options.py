@@ -114,7 +114,7 @@ def _plain(name: str) -> str:
 def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, KeyError) as error:
         raise ConfigError(f"the option timeZone is {name!r}; it must be a name such as Asia/Shanghai") from error
 
 

@@ -12,8 +12,17 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tailrace.change.batch import ChangeBatch
+from tailrace.change.ddl import DdlType
 from tailrace.change.schema import TableSchema
 from tailrace.change.tso import MAX_TS, Ts
+
+# What these statements do to rows, no change tells of.
+REWRITES = frozenset(
+    {
+        *(DdlType.DROP_TABLE, DdlType.TRUNCATE_TABLE, DdlType.RENAME_TABLE, DdlType.DROP_PARTITION),
+        *(DdlType.TRUNCATE_PARTITION, DdlType.EXCHANGE_PARTITION),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pyspark.sql.types import StructField, StructType
 
 from tailrace.change.schema import TableSchema
 from tailrace.errors import ConfigError, SchemaChanged
-from tailrace.pipeline.view.mapping import OWN, image_type, view_type, wider
+from tailrace.pipeline.view.mapping import BEFORE, OWN, image_type, view_type, wider
 from tailrace.pipeline.view.options import ViewOptions
 from tailrace.pipeline.view.origin import Version
 
@@ -22,7 +22,9 @@ def image_of(table: TableSchema, options: ViewOptions) -> StructType:
     columns = [column for column in table.row_columns if not column.hidden]
     clash = sorted({column.name.lower() for column in columns} & set(OWN))
     if clash:
-        raise ConfigError(f"the table has a column {clash[0]}, which a view calls one of its own", table=table.full_name)
+        raise ConfigError(
+            f"the table has a column {clash[0]}, which a view calls one of its own", table=table.full_name
+        )
     return image_type(columns, options.zero_dates)
 
 
@@ -30,10 +32,7 @@ def schema_of(versions: Sequence[Version], options: ViewOptions) -> StructType:
     """The columns of `load(...)`: of the version at `schemaAt`, else the last one up to `endTs`; or of all of them."""
     limit = options.schema_at or options.end_ts
     known = [version for version in versions if version.ts <= limit] or [versions[0]]
-    if options.merge_schema:
-        image = _merged(known, options)
-    else:
-        image = image_of(known[-1].table, options)
+    image = _merged(known, options) if options.merge_schema else image_of(known[-1].table, options)
     return chosen(view_type(image), options)
 
 
@@ -88,9 +87,10 @@ def misfit(schema: StructType, table: TableSchema, options: ViewOptions) -> str:
         kind = there.get(field.name)
         if kind is None and not options.merge_schema:
             return f"has no column {field.name}"
-        if kind is not None and kind != field.dataType:
-            if not options.merge_schema or wider(kind, field.dataType) != field.dataType:
-                return f"has {field.name} as {kind.simpleString()}, not {field.dataType.simpleString()}"
+        if kind is None or kind == field.dataType:
+            continue
+        if not options.merge_schema or wider(kind, field.dataType) != field.dataType:
+            return f"has {field.name} as {kind.simpleString()}, not {field.dataType.simpleString()}"
     if options.columns or _is_selection(schema):
         return ""
     more = there.keys() - {field.name for field in _own_columns(schema)}
@@ -98,9 +98,10 @@ def misfit(schema: StructType, table: TableSchema, options: ViewOptions) -> str:
 
 
 def _own_columns(schema: StructType) -> list[StructField]:
-    before = [list(field.dataType) for field in schema if field.name == "_before" and isinstance(field.dataType, StructType)]
-    plain = [field for field in schema if field.name not in OWN]
-    return [*plain, *(field for fields in before for field in fields)]
+    """The columns of the table that a view shows, those in `_before` among them."""
+    images = [field.dataType for field in schema if field.name == BEFORE]
+    inside = [field for image in images if isinstance(image, StructType) for field in image]
+    return [*(field for field in schema if field.name not in OWN), *inside]
 
 
 def _is_selection(schema: StructType) -> bool:
@@ -118,7 +119,7 @@ def _merged(versions: Sequence[Version], options: ViewOptions) -> StructType:
             if both is None:
                 raise SchemaChanged(
                     f"the column {field.name} is {field.dataType.simpleString()} in version {version.ts} and "
-                    f"{known.dataType.simpleString()} later; bound the view by startTs or endTs, or leave it out by columns",
+                    f"{known.dataType.simpleString()} later; leave out the column, or bound the view by endTs",
                     table=options.full_name,
                     position=f"version {version.ts}",
                 )

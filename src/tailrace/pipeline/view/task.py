@@ -5,7 +5,7 @@ Arrow batches come out, never rows. A task needs nothing of the driver but itsel
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pyarrow as pa
 from pyspark.sql.datasource import InputPartition

@@ -21,7 +21,8 @@ from tailrace.pipeline.view.folder.place import Place
 
 _HEADER = "ticdc-meta$operation"
 _META = ("ticdc-meta$commit-ts", "ticdc-meta$is-update")
-_HEAD_BYTES = 1 << 20
+_HEAD_BYTES = 64 << 10
+_LONGEST_HEAD = 64 << 20
 
 
 def stated(sink: SinkConfig) -> CsvOptions:
@@ -45,16 +46,12 @@ def seen(place: Place, file: DataFile | None, table: TableSchema) -> CsvOptions:
     usual = CsvOptions(include_commit_ts=True)
     if file is None:
         return usual
-    text = place.part(file.path, 0, min(_HEAD_BYTES, file.size)).to_pybytes()
-    rows = csv.reader(io.StringIO(text.decode("utf-8", "replace"), newline=""), strict=True)
     try:
-        cells = next(rows)
+        cells = _first_cells(place, file)
         if cells and cells[0] == _HEADER:
             flags = [name in cells for name in _META]
-            return replace(
-                usual, include_commit_ts=flags[0], output_old_value=flags[1], output_field_header=True
-            )
-    except (csv.Error, StopIteration) as wrong:
+            return replace(usual, include_commit_ts=flags[0], output_old_value=flags[1], output_field_header=True)
+    except csv.Error as wrong:
         raise DecodeError(f"the first row is no CSV of TiCDC's usual form ({wrong})", position=file.path) from wrong
     more = len(cells) - 3 - len(visible(table))
     if more == 1:
@@ -64,7 +61,24 @@ def seen(place: Place, file: DataFile | None, table: TableSchema) -> CsvOptions:
         return replace(usual, include_commit_ts=more == 2, output_old_value=more == 2)
     raise ConfigError(
         f"a row has {len(cells)} cells, which do not fit the table's {len(visible(table))} columns: give the"
-        " changefeed's TOML file by the option config, and virtual generated columns, which rows lack, by virtualColumns",
+        " changefeed's TOML file by the option config, and virtual generated columns,"
+        " which rows lack, by virtualColumns",
         table=table.full_name,
         position=file.path,
     )
+
+
+def _first_cells(place: Place, file: DataFile) -> list[str]:
+    """The cells of the first row, of which as much of the file is read as it takes."""
+    size = _HEAD_BYTES
+    while True:
+        text = place.part(file.path, 0, min(size, file.size)).to_pybytes().decode("utf-8", "replace")
+        rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+        try:
+            first = next(rows, [])
+            if size >= file.size or next(rows, None) is not None:
+                return first
+        except csv.Error:
+            if size >= min(file.size, _LONGEST_HEAD):
+                raise
+        size *= 16

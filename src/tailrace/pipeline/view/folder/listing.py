@@ -12,26 +12,18 @@ import re
 from dataclasses import dataclass, replace
 
 from tailrace.change import schema_file
-from tailrace.change.ddl import DdlType
 from tailrace.change.schema import Column
 from tailrace.change.tso import Ts
 from tailrace.change.types import ColumnType
 from tailrace.errors import DecodeError, NotFound
 from tailrace.pipeline.view.folder.place import Found, Place
 from tailrace.pipeline.view.options import ViewOptions
-from tailrace.pipeline.view.origin import Version
+from tailrace.pipeline.view.origin import REWRITES, Version
 
 _DATA = re.compile(r"CDC(?:_([0-9]+)_)?([0-9]+)\.(?:csv|json)")
 _SCHEMA = re.compile(r"schema_([0-9]+)_([0-9]{10})\.json")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2})?")
 _YEAR = re.compile(r"[0-9]{4}")
-# what they do to rows no change tells of
-_REWRITES = frozenset(
-    {
-        *(DdlType.DROP_TABLE, DdlType.TRUNCATE_TABLE, DdlType.RENAME_TABLE, DdlType.DROP_PARTITION),
-        *(DdlType.TRUNCATE_PARTITION, DdlType.EXCHANGE_PARTITION),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -127,7 +119,7 @@ def _versions(place: Place, found: list[tuple[Found, tuple[Ts, int]]], options: 
         said.check(checksum, file.path)
         whole = said.table(options.schema, options.table)
         columns = tuple(_readable(column) for column in whole.columns if column.name not in options.virtual)
-        rewrites = bool(said.query) and said.type in _REWRITES
+        rewrites = bool(said.query) and said.type in REWRITES
         known.setdefault(ts, Version(ts, replace(whole, columns=columns), said.query, rewrites))
     return tuple(known[ts] for ts in sorted(known))
 

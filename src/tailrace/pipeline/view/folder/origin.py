@@ -7,9 +7,9 @@ commit ts, or whose date folder, lies outside of what is asked for is not opened
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from tailrace.change.schema import TableSchema
@@ -27,6 +27,10 @@ from tailrace.pipeline.view.origin import Limits, Portion, Span, Traits, Version
 
 # A date folder's date is that of a clock somewhere on earth, not before the commit; clocks differ a little.
 _CLOCKS = timedelta(days=2)
+_SHARES = 8
+import os
+
+_LEAST = int(os.environ.get("TRL", 4 << 20))
 
 
 class FolderOrigin:
@@ -106,7 +110,7 @@ class FolderSight:
         for held in self._held(span):
             whole = span.after < held.span.first and held.span.last <= span.upto
             begin, end = (0, held.file.size) if whole else self._index.around(held.file, span.after, span.upto)
-            parts += self._cut(held.file, begin, end, held.floor)
+            parts.append(Part(held.file, _table_of(self._found, held.file), begin, end, held.floor))
         return self._packed(parts, span)
 
     def edge(self, span: Span, limits: Limits) -> Ts:
@@ -158,25 +162,28 @@ class FolderSight:
                 table=self._options.full_name,
             )
         files = [file for file in self._found.files if self._may_hold(file, 0)]
-        return self._packed([part for file in files for part in self._cut(file, 0, file.size, 0)], span)
-
-    def _cut(self, file: DataFile, begin: int, end: int, floor: Ts) -> Iterator[Part]:
-        table, most = _table_of(self._found, file), self._options.partition_bytes
-        count = max(1, -(-(end - begin) // most)) if self._index.heads.seekable else 1
-        places = [begin + (end - begin) * at // count for at in range(count + 1)]
-        for first, last in zip(places, places[1:], strict=False):
-            yield Part(file, table, first, last, floor)
+        return self._packed([Part(file, _table_of(self._found, file), 0, file.size, 0) for file in files], span)
 
     def _packed(self, parts: Sequence[Part], span: Span) -> list[Portion]:
-        """Small parts share a portion, so that many small files are not many tasks."""
-        sizes = list(accumulate(part.end - part.begin for part in parts))
+        """Portions of about the same size: large parts are cut, and many small ones are one task. Where there is
+        little to read, it is still divided, so that more than one core has a share."""
+        total = sum(part.end - part.begin for part in parts)
+        most = max(min(self._options.partition_bytes, total // _SHARES), min(_LEAST, self._options.partition_bytes))
+        pieces = [piece for part in parts for piece in self._cut(part, most)]
         boxes: dict[int, list[Part]] = {}
-        for part, reached in zip(parts, sizes, strict=True):
-            boxes.setdefault((reached - 1) // self._options.partition_bytes, []).append(part)
+        for piece, reached in zip(pieces, accumulate(piece.end - piece.begin for piece in pieces), strict=True):
+            boxes.setdefault((reached - 1) // most, []).append(piece)
         return [
             FilePortion(self._options.uri, self._toml, self._form, span.after, span.upto, tuple(box))
             for box in boxes.values()
         ]
+
+    def _cut(self, part: Part, most: int) -> Iterator[Part]:
+        size = part.end - part.begin
+        count = max(1, -(-size // most)) if self._index.heads.seekable else 1
+        places = [part.begin + size * at // count for at in range(count + 1)]
+        for first, last in pairwise(places):
+            yield replace(part, begin=first, end=last)
 
 
 def _table_of(found: Listing, file: DataFile) -> TableSchema:

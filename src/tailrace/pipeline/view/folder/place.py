@@ -6,8 +6,8 @@ Reading only. A worker process keeps one client for each place. Messages name th
 from __future__ import annotations
 
 import functools
-from concurrent.futures import ThreadPoolExecutor
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -95,7 +95,9 @@ class Place:
             raise self._away(path, error) from None
 
     def _away(self, path: str, error: OSError) -> UpstreamAway:
-        return UpstreamAway(f"{self.name} cannot be read at {path or 'its root'}: {type(error).__name__}", position=path)
+        return UpstreamAway(
+            f"{self.name} cannot be read at {path or 'its root'}: {type(error).__name__}", position=path
+        )
 
 
 def sink_config(uri: str, toml: str) -> SinkConfig:
