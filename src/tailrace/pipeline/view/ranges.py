@@ -231,7 +231,8 @@ class RangeSight:
         return found.to_ts if found else span.after
 
     def _tables(self, span: Span) -> tuple[TableSchema, ...]:
-        """The versions of which the changes of a span may be; a snapshot is of the one at its end."""
+        """The versions of which the changes of a span may be; a snapshot is of the one at its end. No change has the
+        commit ts of a DDL."""
         early = [version.table for version in self._versions if version.ts <= (span.after or span.upto)][-1:]
-        late = [version.table for version in self._versions if span.after and span.after < version.ts <= span.upto]
+        late = [version.table for version in self._versions if span.after and span.after < version.ts < span.upto]
         return (*early, *late) or (self._versions[0].table,)
