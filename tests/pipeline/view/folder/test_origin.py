@@ -241,3 +241,12 @@ def test_cells_that_fit_no_form_ask_for_the_configuration(folder: Folder) -> Non
     with pytest.raises(ConfigError, match="virtualColumns"):
         batch_rows(folder.path)
     assert ids(batch_rows(folder.path, virtualColumns="u,v,w")) == [0, 1, 2]
+
+
+def test_a_configuration_that_cannot_be_read_is_named(folder: Folder) -> None:
+    three_files(folder)
+    with pytest.raises(ConfigError, match=r"nowhere\.toml"):
+        batch_rows(folder.path, config=str(folder.path / "nowhere.toml"))
+    other = folder.put("kafka.toml", b'[sink]\nprotocol = "open-protocol"\n')
+    with pytest.raises(ConfigError, match="protocol"):
+        batch_rows(folder.path, config=str(other))

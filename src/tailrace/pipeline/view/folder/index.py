@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 from tailrace.change.tso import MAX_TS, Ts
 from tailrace.errors import DecodeError
+from tailrace.pipeline.view.folder.form import Heads
 from tailrace.pipeline.view.folder.listing import DataFile
 from tailrace.pipeline.view.folder.place import Place
-from tailrace.pipeline.view.folder.rowheads import Head, RowHeads
+from tailrace.pipeline.view.folder.rowheads import Head
 
 _WINDOW = 16 << 10
 _CLOSE = 256 << 10
@@ -36,7 +37,7 @@ class Index:
     """Of the files of one place and table."""
 
     place: Place
-    heads: RowHeads
+    heads: Heads
 
     def spans(self, files: Sequence[DataFile]) -> list[FileSpan]:
         missing = [file for file in files if self._key(file) not in _kept]

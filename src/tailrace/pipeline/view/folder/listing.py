@@ -7,6 +7,7 @@ files of the listing.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from dataclasses import dataclass, replace
@@ -110,7 +111,7 @@ def _data(file: Found, parts: tuple[str, ...], yearly: bool) -> DataFile | None:
 
 
 def _versions(place: Place, found: list[tuple[Found, tuple[Ts, int]]], options: ViewOptions) -> tuple[Version, ...]:
-    texts = place.each(lambda item: place.read(item[0].path), found)
+    texts = place.each(lambda item: _schema_text(place, item[0]), found)
     known: dict[Ts, Version] = {}
     for (file, (ts, checksum)), text in sorted(zip(found, texts, strict=True), key=lambda each: each[0][0].path):
         said = schema_file.parse(text or b"", file.path)
@@ -122,6 +123,12 @@ def _versions(place: Place, found: list[tuple[Found, tuple[Ts, int]]], options: 
         rewrites = bool(said.query) and said.type in REWRITES
         known.setdefault(ts, Version(ts, replace(whole, columns=columns), said.query, rewrites))
     return tuple(known[ts] for ts in sorted(known))
+
+
+@functools.lru_cache(maxsize=4096)
+def _schema_text(place: Place, file: Found) -> bytes | None:
+    """Schema files never change, and a stream looks at them again and again."""
+    return place.read(file.path)
 
 
 def _readable(column: Column) -> Column:

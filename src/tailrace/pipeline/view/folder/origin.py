@@ -14,42 +14,36 @@ from pathlib import Path
 
 from tailrace.change.schema import TableSchema
 from tailrace.change.tso import MAX_TS, Ts, moment
-from tailrace.codec.csv import CsvOptions
 from tailrace.errors import ConfigError, DecodeError, PositionLost
-from tailrace.pipeline.view.folder.form import seen, stated
+from tailrace.pipeline.view.folder.form import RowForm, form_of
 from tailrace.pipeline.view.folder.index import FileSpan, Index
 from tailrace.pipeline.view.folder.listing import DataFile, Listing, listing
 from tailrace.pipeline.view.folder.place import Place, place_of, sink_config
 from tailrace.pipeline.view.folder.portion import FilePortion, Part
-from tailrace.pipeline.view.folder.rowheads import RowHeads
 from tailrace.pipeline.view.options import ViewOptions
 from tailrace.pipeline.view.origin import Limits, Portion, Span, Traits, Version
 
 # A date folder's date is that of a clock somewhere on earth, not before the commit; clocks differ a little.
 _CLOCKS = timedelta(days=2)
 _SHARES = 8
-import os
-
-_LEAST = int(os.environ.get("TRL", 4 << 20))
+_LEAST = 4 << 20
 
 
 class FolderOrigin:
     def __init__(self, options: ViewOptions) -> None:
         self._options = options
-        self._toml = Path(options.config).read_text(encoding="utf-8") if options.config else ""
+        self._toml = _text(options.config) if options.config else ""
+        self._form: RowForm | None = None
 
     def look(self) -> FolderSight:
         options = self._options
         sink = sink_config(options.uri, self._toml)
-        if sink.protocol != "csv":
-            raise ConfigError(f"a view cannot read the protocol {sink.protocol} from a folder; it may be csv")
         place = place_of(options.uri, self._toml)
         found = listing(place, options, yearly=sink.date_separator == "year")
-        if self._toml:
-            form = stated(sink)
-        else:
-            first = found.files[0] if found.files else None
-            form = seen(place, first, found.versions[0].table if first is None else _table_of(found, first))
+        first = found.files[0] if found.files else None
+        table = found.versions[0].table if first is None else _table_of(found, first)
+        form = self._form or form_of(sink, bool(self._toml), place, first, table)
+        self._form = form if first else None
         return FolderSight(place, found, form, options, self._toml)
 
     def release(self, upto: Ts) -> None:
@@ -71,13 +65,13 @@ class _Held:
 class FolderSight:
     """Answers about one listing."""
 
-    def __init__(self, place: Place, found: Listing, form: CsvOptions, options: ViewOptions, toml: str) -> None:
+    def __init__(self, place: Place, found: Listing, form: RowForm, options: ViewOptions, toml: str) -> None:
         self._place = place
         self._found = found
         self._form = form
         self._options = options
         self._toml = toml
-        self._index = Index(place, RowHeads(form, options.schema, options.table))
+        self._index = Index(place, form.heads(options.schema, options.table))
 
     @property
     def resolved(self) -> Ts:
@@ -89,7 +83,7 @@ class FolderSight:
 
     @property
     def traits(self) -> Traits:
-        return Traits(commit_ts=self._form.include_commit_ts, start_ts=False, snapshot=False)
+        return Traits(commit_ts=self._form.timed, start_ts=False, snapshot=False)
 
     def check_kept(self, after: Ts) -> None:
         """A table that was there before the changefeed has its history only from its first version on."""
@@ -103,7 +97,7 @@ class FolderSight:
 
     def portions(self, span: Span, needed: Span) -> Sequence[Portion]:
         """Whole files or parts of them, in a consumer's order, packed into portions of about the same size."""
-        if not self._form.include_commit_ts:
+        if not self._form.timed:
             return self._untimed(span)
         span = span.within(needed)
         parts: list[Part] = []
@@ -115,7 +109,7 @@ class FolderSight:
 
     def edge(self, span: Span, limits: Limits) -> Ts:
         """The last commit ts of one of the files: the furthest that keeps the limits, or the first there is."""
-        if not self._form.include_commit_ts:
+        if not self._form.timed:
             self._untimed(span)
         held = self._held(span)
         if not held:
@@ -184,6 +178,13 @@ class FolderSight:
         places = [part.begin + size * at // count for at in range(count + 1)]
         for first, last in pairwise(places):
             yield replace(part, begin=first, end=last)
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as wrong:
+        raise ConfigError(f"the option config names {path}, which cannot be read: {type(wrong).__name__}") from wrong
 
 
 def _table_of(found: Listing, file: DataFile) -> TableSchema:

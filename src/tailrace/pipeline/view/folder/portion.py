@@ -8,19 +8,17 @@ restart of TiCDC, and its consumer drops them too.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from tailrace.change.batch import ChangeBatch
 from tailrace.change.schema import TableSchema
 from tailrace.change.tso import Ts
-from tailrace.codec.base import FileDecoder
-from tailrace.codec.csv import CsvDecoder, CsvOptions
+from tailrace.pipeline.view.folder.form import RowForm
 from tailrace.pipeline.view.folder.index import Index
 from tailrace.pipeline.view.folder.listing import DataFile
 from tailrace.pipeline.view.folder.place import place_of
-from tailrace.pipeline.view.folder.rowheads import RowHeads
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ class FilePortion:
 
     uri: str
     toml: str
-    form: CsvOptions
+    form: RowForm
     after: Ts
     upto: Ts
     parts: tuple[Part, ...]
@@ -62,22 +60,18 @@ class FilePortion:
 
     def _rows(self, part: Part, wanted: frozenset[str]) -> Iterator[ChangeBatch]:
         place, table = place_of(self.uri, self.toml), part.table
-        index = Index(place, RowHeads(self.form, table.schema, table.name))
+        index = Index(place, self.form.heads(table.schema, table.name))
         begin, end = index.row_at(part.file, part.begin), index.row_at(part.file, part.end)
         if begin >= end:
             return
         lowest = max(self.after + 1, part.floor)
-        for batch in self._decoder(part, wanted, begin).decode(
+        for batch in self.form.decoder(table.version, wanted, not begin).decode(
             place.part(part.file.path, begin, end), table, f"{part.file.path} from byte {begin}"
         ):
-            if not self.form.include_commit_ts:
+            if not self.form.timed:
                 yield batch
                 continue
             commits = batch.commit_ts.to_numpy()
             first, last = np.searchsorted(commits, lowest, "left"), np.searchsorted(commits, self.upto, "right")
             if last > first:
                 yield batch.slice(int(first), int(last - first))
-
-    def _decoder(self, part: Part, wanted: frozenset[str], begin: int) -> FileDecoder:
-        form = replace(self.form, output_field_header=self.form.output_field_header and not begin)
-        return CsvDecoder(form, part.table.version, wanted=wanted)
