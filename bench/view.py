@@ -92,7 +92,7 @@ def write_folder(root: Path, table: TableSchema, rows: int) -> int:
         written, total = written + part.size, total + part.size
     if out is not None:
         out.close()
-    (root / "metadata").write_text(f'{{"checkpoint-ts":{_ts(1.0)}}}')
+    (root / "metadata").write_text(f'{{"checkpoint-ts":{moment_of(1.0)}}}')
     return total
 
 
@@ -108,7 +108,7 @@ def _start() -> Ts:
     return compose(physical_ms(VERSION) + 1000)
 
 
-def _ts(share: float) -> Ts:
+def moment_of(share: float) -> Ts:
     """The commit ts at a share of the day."""
     return _start() + (round(share * HOURS * HOUR_MS) << 18)
 
@@ -121,7 +121,7 @@ def measure(
 
     spark_csv = spark.read.schema(_file_type(table)).options(header=False, quote='"', escape='"', nullValue="\\N")
     data = str(folder / table.schema / table.name / str(table.version))
-    hour = {"startTs": str(_ts(0.5)), "endTs": str(_ts(0.5 + 1 / HOURS))}
+    hour = {"startTs": str(moment_of(0.5)), "endTs": str(moment_of(0.5 + 1 / HOURS))}
     ways: dict[str, Callable[[], DataFrame]] = {
         "csv": lambda: spark_csv.option("recursiveFileLookup", "true").csv(data),
         "read": lambda: view(),
