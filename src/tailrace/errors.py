@@ -10,6 +10,7 @@
     │   ├── DecodeError      TR-2002   bytes that are not what their format says
     │   ├── EncodeError      TR-2003   values that their format cannot carry
     │   ├── MessageTooLarge  TR-2004   one change makes a message larger than the target takes
+    │   ├── SchemaChanged    TR-2005   a reader's columns are no longer those of the table
     │   ├── PositionLost     TR-3001   history that a position needs is gone
     │   ├── TableGone        TR-3002   a table was dropped while it was read
     │   ├── SinkRefused      TR-4001   the target says no, and will again
@@ -109,6 +110,10 @@ class EncodeError(Terminal):
 
 class MessageTooLarge(Terminal):
     code = "TR-2004"
+
+
+class SchemaChanged(Terminal):
+    code = "TR-2005"
 
 
 class PositionLost(Terminal):
