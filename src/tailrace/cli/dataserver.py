@@ -1,4 +1,4 @@
-"""`tailrace dataserver`: run a process of the embedded range store."""
+"""`tailrace dataserver`: run a process of the embedded range store, and steer its ranges."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from tailrace.cli.parent import when_parent_ends
+from tailrace.cli.ranges import merge, move, split, status
 from tailrace.dataserver.process import Options, Role, StoreProcess
 from tailrace.dataserver.retention import HISTORY_BYTES
 from tailrace.errors import TailraceError
@@ -46,9 +47,17 @@ def start(
     click.echo(f"ready {process.address}")
     if parent_pipe:
         when_parent_ends(done.set)
-    done.wait()
+    while not done.wait(0.2):
+        if process.shut_out.is_set():
+            process.stop(0)
+            raise click.ClickException("other servers have taken over from this one; start it again")
     process.stop()
 
+
+dataserver.add_command(split)
+dataserver.add_command(merge)
+dataserver.add_command(move)
+dataserver.add_command(status)
 
 if __name__ == "__main__":
     dataserver()

@@ -33,7 +33,8 @@ class CdcService:
 
     def CdcRegister(self, request: pb.CdcRegisterRequest) -> pb.CdcRegisterResponse:
         leader = self._leader(request.range_id, request.range_epoch)
-        leader.check_held()
+        if not leader.meta.heirs:
+            leader.check_held()
         # The index is read after the timestamp: a commit that is not in the log yet then is above it.
         version = request.at or self._node.clock.take()
         retention.pin(leader, self._node.database, request.subscriber_name, version)
@@ -54,7 +55,8 @@ class CdcService:
             seen = self._node.commits.seen
             known = self._node.clock.take()
             frontiers = [self._frontier(mark, known) for mark in request.marks]
-            fresh = any(found.bucket_ts or found.HasField("error") for found in frontiers)
+            self._node.check_own()
+            fresh = any(found.bucket_ts or found.heirs or found.HasField("error") for found in frontiers)
             if fresh or time.monotonic() >= limit:
                 return pb.CdcFrontierResponse(frontiers=frontiers)
             if self._node.commits.wait(seen, limit - time.monotonic()):
@@ -83,7 +85,9 @@ class CdcService:
             if rows >= limit or size >= SNAPSHOT_BYTES:
                 response.end = False
                 break
+        leader.check_rows_here()
         self._check_version(leader, version)
+        self._node.check_own()
         if not request.columnar:
             snapshot_data(response)
         return response
@@ -91,7 +95,9 @@ class CdcService:
     def CdcPullLog(self, request: pb.CdcPullLogRequest) -> pb.CdcPullLogResponse:
         leader = self._leader(request.range_id, request.range_epoch)
         upto = request.upto_ts or leader.resolved(self._node.clock.take())
-        self._check_resolved(leader, upto)
+        if not leader.meta.heirs:
+            self._check_resolved(leader, upto)
+        self._node.check_own()
         with leader.mutex:
             self._check_kept(leader, request.from_ts, request.last_log_index)
             entries = leader.history.span(request.from_ts, upto)
@@ -119,11 +125,11 @@ class CdcService:
         except StaleRoute as error:
             return pb.Frontier(range_id=mark.range_id, error=error_message(error))
         with leader.mutex:
-            floor = leader.locks.min_commit_ts
-            resolved = known if floor is None else min(known, floor - 1)
-            ts, rows, size = leader.history.buckets(mark.from_ts, resolved)
-            index = leader.history.first_index_above(resolved, leader.next_index)
-            index = leader.locks.first_index(index) if floor is not None else index
+            heirs = leader.meta.heirs
+            resolved = leader.resolved_now(known)
+            # All that a closed log holds is there for good; what it speaks of for others ends at `resolved`.
+            ts, rows, size = leader.history.buckets(mark.from_ts, MAX_TS if heirs else resolved)
+            index = leader.locks.first_index(leader.history.first_index_above(resolved, leader.next_index))
         return pb.Frontier(
             range_id=mark.range_id,
             resolved_ts=resolved,
@@ -131,6 +137,7 @@ class CdcService:
             bucket_ts=ts,
             bucket_rows=rows,
             bucket_bytes=size,
+            heirs=() if mark.closed else heirs,
         )
 
     def _check_version(self, leader: RangeLeader, version: Ts) -> None:

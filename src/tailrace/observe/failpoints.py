@@ -40,6 +40,9 @@ FAILPOINTS = {
     "after-progress": "progress is saved, the next cut has not begun",
     "before-ddl": "the rows before a DDL are durable, the DDL is not",
     "after-ddl": "the DDL is done in the sink, progress is not saved",
+    "succeed-before-commit": "the heirs of a data server's range are in its log, their parents are not closed",
+    "succeed-after-commit": "the heirs lead in the data server, the master does not know of them",
+    "adopt-before-commit": "a range's log is copied to its new leader, its rows are not",
 }
 VARIABLE = "TAILRACE_FAILPOINT"
 FOLDER = "TAILRACE_FAILPOINT_DIR"

@@ -54,22 +54,37 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Where a subscriber stands in a range, as a question to `frontier`."""
+    """Where a subscriber stands in a range, as a question to `frontier`; `closed` says that it knows of the heirs,
+    so that it is not told of them again."""
 
     range: Range
     from_index: int
     from_ts: Ts
+    closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
     """How far a range is resolved, what lies between the mark and that (ascending; empty: nothing), and the log
-    index from which everything above `resolved_ts` can be found (saved as the next `from_index`)."""
+    index from which everything above `resolved_ts` can be found (saved as the next `from_index`).
+
+    With `heirs` the range became these: its log is closed, and `buckets` are all that it holds. Of its keys' changes
+    those that it does not hold are in the logs of the heirs, and above `resolved_ts`."""
 
     range_id: int
     resolved_ts: Ts
     buckets: tuple[Bucket, ...]
     next_index: int
+    heirs: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A range as it is led now. With `heirs` it became these, and `last_ts` is the last commit ts of its log."""
+
+    range: Range
+    heirs: tuple[int, ...] = ()
+    last_ts: Ts = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +125,15 @@ class Upstream(Protocol):
 
     def routes(self, table: TableSchema) -> list[Range]:
         """The table's ranges, in key order, gapless per physical table, with their leaders."""
+        ...
+
+    def closed_routes(self, table: TableSchema, since: Ts) -> list[Range]:
+        """Ranges that became others, and whose logs hold changes above `since`: they are read beside `routes`. Asked
+        after `routes`, and without a gap: a change above `since` is in the log of one of both, or of an heir."""
+        ...
+
+    def route(self, range_id: int) -> Route:
+        """What became of a range; raises NotFound."""
         ...
 
     def register(self, range: Range, subscriber: str, at: Ts = 0) -> SnapshotVersion:

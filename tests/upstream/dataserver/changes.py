@@ -9,6 +9,8 @@ from tailrace.dataserver.client import StoreClient
 from tailrace.upstream.base import Mark, log_batches
 from tests.dataserver.stores import image
 
+Seen = tuple[int, int, int, str | None, str | None]
+
 
 class Every:
     def matches(self, schema: str, table: str) -> bool:
@@ -26,9 +28,9 @@ def resolved(client: StoreClient, ranges: list[Range], above: int) -> int:
     return min(front.resolved_ts for front in fronts)
 
 
-def changes(client: StoreClient, ranges: list[Range], from_ts: int, upto: int, limit: int = 1 << 20) -> list[object]:
+def changes(client: StoreClient, ranges: list[Range], from_ts: int, upto: int, limit: int = 1 << 20) -> list[Seen]:
     """(commit ts, op, after id, after note, before note) of all ranges."""
-    found = []
+    found: list[Seen] = []
     for known in ranges:
         last = from_ts
         for batch in log_batches(client.upstream, known, 0, from_ts, upto, limit):

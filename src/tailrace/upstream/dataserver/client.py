@@ -24,6 +24,7 @@ from tailrace.upstream.base import (
     Frontier,
     LogPage,
     Mark,
+    Route,
     SnapshotPage,
     SnapshotVersion,
     TableRules,
@@ -69,7 +70,15 @@ class DataServerUpstream:
 
     def routes(self, table: TableSchema) -> list[Range]:
         request = master_pb2.RoutesRequest(table_id=table.table_id)
-        return [_range_of(route) for route in self._wire.call(self._master, MASTER, "Routes", request).routes]
+        return [range_of(route) for route in self._wire.call(self._master, MASTER, "Routes", request).routes]
+
+    def closed_routes(self, table: TableSchema, since: Ts) -> list[Range]:
+        request = master_pb2.RoutesRequest(table_id=table.table_id, closed_since=max(since, 1))
+        return [range_of(route) for route in self._wire.call(self._master, MASTER, "Routes", request).routes]
+
+    def route(self, range_id: int) -> Route:
+        found = self._wire.call(self._master, MASTER, "Routes", master_pb2.RoutesRequest(range_id=range_id)).routes[0]
+        return Route(range_of(found), tuple(found.heirs), found.last_ts)
 
     def register(self, range: Range, subscriber: str, at: Ts = 0) -> SnapshotVersion:
         request = cdc_pb2.CdcRegisterRequest(
@@ -163,6 +172,7 @@ class DataServerUpstream:
                 range_epoch=_epoch(mark.range),
                 from_index=mark.from_index,
                 from_ts=mark.from_ts,
+                closed=mark.closed,
             )
         answer = self._wire.call(leader, CDC, "CdcFrontier", request, wait_s + CALL_SECONDS)
         return [_frontier_of(message) for message in answer.frontiers]
@@ -188,14 +198,14 @@ class DataServerUpstream:
 
 
 def _news(found: Sequence[Frontier]) -> bool:
-    return any(front.buckets for front in found)
+    return any(front.buckets or front.heirs for front in found)
 
 
 def _epoch(known: Range) -> RangeEpoch:
     return RangeEpoch(version=known.epoch.version, leader=known.epoch.leader)
 
 
-def _range_of(route: master_pb2.Route) -> Range:
+def range_of(route: master_pb2.Route) -> Range:
     epoch = Epoch(route.range_epoch.version, route.range_epoch.leader)
     return Range(route.range_id, route.table_id, route.partition_id, route.start, route.end, epoch, route.leader)
 
@@ -209,4 +219,5 @@ def _frontier_of(message: cdc_pb2.Frontier) -> Frontier:
         message.resolved_ts,
         tuple(Bucket(ts, rows, size) for ts, rows, size in buckets),
         message.next_index,
+        tuple(message.heirs),
     )
