@@ -14,7 +14,7 @@ from tailrace.dataserver.node import Node
 from tailrace.dataserver.plain_rows import log_data, snapshot_data
 from tailrace.dataserver.rows import ipc_bytes
 from tailrace.dataserver.versions import Piece
-from tailrace.errors import Locked, PositionLost, StaleRoute
+from tailrace.errors import IteratorLost, Locked, PositionLost, StaleRoute
 from tailrace.proto import cdc_pb2 as pb
 from tailrace.proto.base_pb2 import RangeEpoch
 from tailrace.upstream.dataserver.wire import error_message
@@ -71,12 +71,12 @@ class CdcService:
         leader.wait_unlocked(version, LOCK_WAIT_S)
         meta = leader.meta
         end_key = min(filter(None, (request.end_key, meta.end)), default=b"")
-        after = bound(request.last_key or meta.start, leader.prefix, meta.common_handle, bool(request.last_key))
+        first = request.last_key or request.start_key or meta.start
+        after = bound(first, leader.prefix, meta.common_handle, bool(request.last_key))
         end = bound(end_key or b"\xff", leader.prefix, meta.common_handle)
         limit = request.limit_rows or DEFAULT_ROWS
         response = pb.CdcPullSnapshotResponse(current_snapshot_version=version, end=True)
         rows = size = 0
-        first = request.last_key or meta.start
         for piece in leader.versions.read(version, after, end, end_key, first, limit):
             page = _snapshot_page(piece, version)
             response.pages.append(page)
@@ -141,10 +141,16 @@ class CdcService:
         )
 
     def _check_version(self, leader: RangeLeader, version: Ts) -> None:
-        if version < leader.meta.safe_ts:
+        if version < leader.history.pruned_ts:
             raise PositionLost(
-                f"range {leader.meta.range_id} keeps row versions from {leader.meta.safe_ts} on; a snapshot at "
-                f"{version} is gone and a new one is needed",
+                f"range {leader.meta.range_id} has row versions from {leader.meta.safe_ts} and its log from "
+                f"{leader.history.pruned_ts} on; a snapshot at {version} cannot be gone on with",
+                position=f"({version}, {leader.history.pruned_ts}]",
+            )
+        if version < leader.meta.safe_ts:
+            raise IteratorLost(
+                f"range {leader.meta.range_id} keeps row versions from {leader.meta.safe_ts} on; the snapshot at "
+                f"{version} is gone, the log above it is there",
                 position=f"({version}, {leader.meta.safe_ts}]",
             )
         if not self._node.clock.at_least(version):

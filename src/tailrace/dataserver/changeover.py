@@ -253,7 +253,7 @@ class Changeover:
 
     def _merge(self, leader: RangeLeader) -> None:
         while leader.versions.fresh_rows:
-            leader.merge(self._node.serial, safe_ts(leader, self._node.clock.known))
+            leader.merge(self._node.serial, safe_ts(leader, self._node.clock.known, self._node.versions_ms))
 
     def _change(self, leader: RangeLeader, **fields: bool) -> None:
         with self._node.database.env.begin(write=True) as txn, leader.mutex:

@@ -27,12 +27,13 @@ from tailrace.errors import AlreadyExists, DecodeError, StaleRoute
 
 
 class Node:
-    def __init__(self, folder: Path, clock: Timestamps, fsync: bool = True) -> None:
+    def __init__(self, folder: Path, clock: Timestamps, fsync: bool = True, versions_ms: int = 0) -> None:
+        """With `versions_ms` row versions that are older are given up, also where a snapshot needs them."""
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(folder / "lock")
         self.database = Database(folder / "rows", fsync)
         self.wal = WriteAheadLog(folder / "log", fsync)
-        self.clock = clock
+        self.clock, self.versions_ms = clock, versions_ms
         self.commits = Commits()
         # Serials of blocks only have to differ, also from those of an earlier process.
         self.serial = itertools.count(time.time_ns())

@@ -53,6 +53,7 @@ class Options:
     master: str = ""
     fsync: bool = True
     history_bytes: int = retention.HISTORY_BYTES
+    versions_ms: int = 0
 
 
 class StoreProcess:
@@ -70,7 +71,7 @@ class StoreProcess:
             self._master = Master(catalog, Orders(self._wire))
             services.append((MASTER, MasterService(self._master)))
         if options.role in ("data", "both"):
-            self._node = Node(options.store / "data", Timestamps(self._take), options.fsync)
+            self._node = Node(options.store / "data", Timestamps(self._take), options.fsync, options.versions_ms)
             changeover = Changeover(self._node)
             self._upkeep = Upkeep(self._node, self._ask_primary, options.history_bytes)
             self._settling = Settling(self._node, changeover, self._settle, self._is_mine, self.shut_out.set)

@@ -3,7 +3,8 @@
 A pin says that a subscriber may still ask for log above a ts, and for snapshots at or above it. What no pin needs
 goes after a while, in whole segments of the log: so a subscription may start at a ts of the last minutes. Beyond a
 limit of bytes the oldest segments go although they are pinned or young: who comes for them gets `PositionLost`, never
-a gap. Rows that are not in blocks yet, and open transactions, are never let go.
+a gap. Row versions may be given up earlier than the log: who reads a snapshot then gets `IteratorLost`, and goes on at
+a newer version. Rows that are not in blocks yet, and open transactions, are never let go.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ def pin(leader: RangeLeader, database: Database, subscriber: str, ts: Ts) -> Non
     """
     with database.env.begin(write=True) as txn, leader.mutex:
         meta = leader.meta
-        # Of a range that became others only the log is asked for.
-        lost = max(leader.history.pruned_ts, 0 if meta.heirs else meta.safe_ts)
+        # Without row versions a snapshot begins anew, without log there is a gap.
+        lost = leader.history.pruned_ts
         held = meta.pins.get(subscriber)
         if held is not None and held <= ts and held >= leader.history.pruned_ts:
             return
@@ -60,9 +61,11 @@ def release(leader: RangeLeader, database: Database, subscriber: str, upto: Ts |
             database.save(leader.meta, txn)
 
 
-def safe_ts(leader: RangeLeader, known: Ts) -> Ts:
-    """No read below will come: older versions that a newer one hides may go."""
-    return max(leader.meta.safe_ts, _needed(leader, known))
+def safe_ts(leader: RangeLeader, known: Ts, versions_ms: int = 0) -> Ts:
+    """No read below will come: older versions that a newer one hides may go. With `versions_ms` those that are older
+    go although a snapshot may read them, which is told to begin anew."""
+    given_up = known - compose(versions_ms) if versions_ms else 0
+    return max(leader.meta.safe_ts, _needed(leader, known), given_up)
 
 
 def trim(

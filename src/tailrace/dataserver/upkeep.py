@@ -53,7 +53,9 @@ class Upkeep:
         """Merge what is due, then trim the log."""
         for leader in self._node.leaders():
             while self._due(leader):
-                leader.merge(self._node.serial, retention.safe_ts(leader, self._node.clock.known))
+                leader.merge(
+                    self._node.serial, retention.safe_ts(leader, self._node.clock.known, self._node.versions_ms)
+                )
                 release_mapped(self._node.database.file)
         release_mapped(self._node.database.file)
         node = self._node

@@ -99,7 +99,7 @@ def _snapshot(upstream: Upstream, piece: Piece, span: Span, writer: SinkWriter, 
         while not end and rows < piece.limit_rows and size < piece.bytes:
             want = min(PAGE_ROWS, piece.limit_rows - rows)
             with clock.stage("pull"):
-                page = upstream.pull_snapshot(span.range, piece.version, last, span.end_key, want)
+                page = upstream.pull_snapshot(span.range, piece.version, last, span.end_key, want, span.from_key)
             reach("snapshot-page")
             rows += sum(batch.num_rows for batch in page.batches)
             size += sum(batch.nbytes for batch in page.batches)
@@ -112,7 +112,7 @@ def _snapshot(upstream: Upstream, piece: Piece, span: Span, writer: SinkWriter, 
 
 def _log(upstream: Upstream, sink: Sink, piece: Piece, writer: SinkWriter, clock: _Clock) -> None:
     def span_batches(span: Span) -> Iterator[ChangeBatch]:
-        return log_batches(upstream, span.range, span.from_index, piece.from_ts, piece.to_ts, PAGE_BYTES)
+        return log_batches(upstream, span.range, span.from_index, piece.from_ts, piece.to_ts, PAGE_BYTES, span.within)
 
     def batches() -> Iterator[ChangeBatch]:
         merged = merge([span_batches(span) for span in piece.spans])

@@ -22,7 +22,7 @@ from dataclasses import replace
 
 from tailrace.change.ddl import DdlEvent
 from tailrace.change.tso import Ts
-from tailrace.errors import TableGone, TailraceError, Terminal, from_fields
+from tailrace.errors import IteratorLost, TableGone, TailraceError, Terminal, from_fields
 from tailrace.observe.failpoints import reach
 from tailrace.pipeline.assignment import Assignment
 from tailrace.pipeline.carry import Order
@@ -32,6 +32,7 @@ from tailrace.pipeline.outcome import IndexHints, log_outcome, snapshot_outcome,
 from tailrace.pipeline.pace import Pace
 from tailrace.pipeline.pieces import log_pieces, snapshot_pieces
 from tailrace.pipeline.seat import DeliverySeat
+from tailrace.pipeline.succession import behind, version_of, within, without_drained
 from tailrace.pipeline.tally import Tally
 from tailrace.pipeline.territory import Territory
 from tailrace.progress.cut import Cut, Phase, Piece, Receipt
@@ -78,7 +79,7 @@ class Delivery:
         self._progress = saved
         self._sink.open(seat)
         self._finish_pending(seat)
-        self._territory.return_to(self._progress)
+        self._hold(self._territory.return_to(self._progress))
         self._tally.settled(self._progress)
 
     @property
@@ -87,13 +88,21 @@ class Delivery:
 
     def step(self, stop: threading.Event) -> None:
         """Deliver the next cut, or wait a moment for one."""
-        if any(position.stage is Stage.SNAPSHOT for position in self._progress.ranges):
+        if self._progress.reading and not behind(self._progress):
             self._snapshot_step()
         else:
             self._log_step(stop)
-        if self._releases.until_cut() == 0 and self._progress.to_ts:
-            self._territory.release(list(self._territory.routes.values()), self._progress.to_ts)
+        if self._releases.until_cut() == 0:
+            if self._progress.to_ts:
+                self._territory.release(list(self._territory.routes.values()), self._progress.to_ts)
+            self._territory.pin_ahead(self._progress.reached or version_of(self._progress))
             self._releases.cut()
+
+    def _hold(self, progress: Progress) -> None:
+        """Ranges as they are now, saved before anything relies on them."""
+        if progress != self._progress:
+            self._ledger.hold(self._assignment.subscription, self._assignment.epoch, progress)
+            self._progress = progress
 
     def _snapshot_step(self) -> None:
         waiting = [position for position in self._progress.ranges if position.stage is Stage.SNAPSHOT]
@@ -107,6 +116,9 @@ class Delivery:
         except TableGone as gone:
             self._end_snapshot_of(gone)
             return
+        except IteratorLost:
+            self._hold(self._territory.renew(self._progress))
+            return
         self._deliver(cut, receipts, (), snapshot_outcome(self._progress, cut, receipts))
 
     def _end_snapshot_of(self, gone: TableGone) -> None:
@@ -115,33 +127,40 @@ class Delivery:
         left = without_table(self._progress, table_id)
         if left == self._progress:
             raise gone
-        cut = self._next_cut("snapshot", 0, self._progress.ranges[0].current_snapshot_version)
+        cut = self._next_cut("snapshot", 0, version_of(self._progress))
         self._deliver(cut, (), (), snapshot_outcome(left, cut, ()))
 
     def _log_step(self, stop: threading.Event) -> None:
-        progress = self._progress
-        stop.wait(0 if self._tally.behind else self._pace.until_cut())
+        progress, reached = self._progress, self._progress.reached
+        catching_up = behind(progress)
+        stop.wait(0 if self._tally.behind or catching_up else self._pace.until_cut())
         marks = [
-            Mark(self._territory.routes[each.range_id], each.last_log_index, max(each.through_ts, progress.to_ts))
-            for each in progress.ranges
+            Mark(self._territory.routes[p.range_id], p.last_log_index, reached, p.stage is Stage.DRAINING)
+            for p in progress.ranges
         ]
         if not marks:
             stop.wait(POLL_SECONDS / 4)
         with self._tally.step("poll"):
             frontiers = self._upstream.frontier(marks, POLL_SECONDS) if marks else []
+        if any(each.heirs for each in frontiers):
+            self._hold(self._territory.return_to(progress))
+            stop.wait(BREATH_SECONDS)
+            return
         self._hints.note(frontiers)
-        resolved = min([self._upstream.ddl_resolved(), *(each.resolved_ts for each in frontiers)])
-        upto = min(resolved, self._assignment.end_ts)
+        # What closed ranges hold is final; it is their heirs that say how far their keys are resolved.
+        open_ones = (front for front, mark in zip(frontiers, marks, strict=True) if not mark.closed)
+        resolved = min([self._upstream.ddl_resolved(), *(each.resolved_ts for each in open_ones)])
+        upto = min(resolved, version_of(progress) if catching_up else self._assignment.end_ts)
         self._tally.resolved(resolved)
         events: list[DdlEvent] = []
-        if upto > progress.to_ts:
-            events = [e for e in self._upstream.ddl(progress.to_ts, upto) if self._territory.matches(e)]
+        if upto > reached:
+            events = [e for e in self._upstream.ddl(reached, upto) if self._territory.matches(e)]
         limit = self._sink.capabilities.piece_bytes * 2 * self._jobs.slots
-        found = bounds(frontiers, events, upto, progress.to_ts, limit)
+        found = bounds(frontiers, events, upto, reached, limit)
         self._tally.behind = found is not None and found.to_ts < upto
         if found is None:
             stop.wait(BREATH_SECONDS)
-        elif found.rows or found.events:
+        elif found.rows or found.events or catching_up:
             self._log_cut(found.to_ts, found.events, frontiers)
         elif self._pace.idle_due() or upto == self._assignment.end_ts:
             self._idle(found.to_ts)
@@ -150,25 +169,35 @@ class Delivery:
 
     def _log_cut(self, to_ts: Ts, events: Sequence[DdlEvent], frontiers: Sequence[Frontier]) -> None:
         self._pace.cut()
-        cut = self._next_cut("log", self._progress.to_ts, to_ts)
+        cut = self._next_cut("log", self._progress.reached, to_ts)
+        wanted = within(self._progress, self._territory.tables)
         by_range = {each.range_id: each for each in frontiers}
         pieces = log_pieces(
-            cut, self._progress.ranges, self._territory.routes, by_range, self._sink.capabilities, self._jobs.slots
+            cut,
+            self._progress.ranges,
+            self._territory.routes,
+            by_range,
+            self._sink.capabilities,
+            self._jobs.slots,
+            wanted,
         )
         receipts = self._carry(cut, pieces)
         touched = {span.range.id for piece in pieces for span in piece.spans}
-        after = log_outcome(self._progress, cut, self._hints, touched)
+        after = without_drained(log_outcome(self._progress, cut, self._hints, touched), frontiers, to_ts)
         before = dict(self._territory.routes)
         if events:
-            after = self._territory.after_ddl(after, events)
+            after = self._territory.after_ddl(after, events, to_ts)
+            # The DDL may have taken away the last keys that had nothing.
+            after = after if after.reading else replace(after, to_ts=to_ts)
             self._name_tables()
+        self._territory.keep(after)
         self._deliver(cut, receipts, events, after)
         gone = [route for range_id, route in before.items() if range_id not in self._territory.routes]
         self._territory.release(gone)
 
     def _idle(self, to_ts: Ts) -> None:
         """Nothing happened up to `to_ts`: say so to the sink, and remember it."""
-        cut = self._next_cut("log", self._progress.to_ts, to_ts)
+        cut = self._next_cut("log", self._progress.reached, to_ts)
         self._deliver(cut, (), (), replace(self._progress, cut=cut.number, to_ts=to_ts))
         self._pace.told()
 

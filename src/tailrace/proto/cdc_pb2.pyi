@@ -89,7 +89,7 @@ class Page(_message.Message):
     def __init__(self, schema_version: _Optional[int] = ..., rows: _Optional[int] = ..., commit_ts: _Optional[int] = ..., start_ts: _Optional[int] = ..., arrow: _Optional[bytes] = ..., step: _Optional[int] = ...) -> None: ...
 
 class CdcPullSnapshotRequest(_message.Message):
-    __slots__ = ("range_id", "range_epoch", "subscriber_name", "current_snapshot_version", "last_key", "end_key", "limit_rows", "columnar")
+    __slots__ = ("range_id", "range_epoch", "subscriber_name", "current_snapshot_version", "last_key", "end_key", "limit_rows", "columnar", "start_key")
     RANGE_ID_FIELD_NUMBER: _ClassVar[int]
     RANGE_EPOCH_FIELD_NUMBER: _ClassVar[int]
     SUBSCRIBER_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -98,6 +98,7 @@ class CdcPullSnapshotRequest(_message.Message):
     END_KEY_FIELD_NUMBER: _ClassVar[int]
     LIMIT_ROWS_FIELD_NUMBER: _ClassVar[int]
     COLUMNAR_FIELD_NUMBER: _ClassVar[int]
+    START_KEY_FIELD_NUMBER: _ClassVar[int]
     range_id: int
     range_epoch: _base_pb2.RangeEpoch
     subscriber_name: str
@@ -106,7 +107,8 @@ class CdcPullSnapshotRequest(_message.Message):
     end_key: bytes
     limit_rows: int
     columnar: bool
-    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping[str, object]]] = ..., subscriber_name: _Optional[str] = ..., current_snapshot_version: _Optional[int] = ..., last_key: _Optional[bytes] = ..., end_key: _Optional[bytes] = ..., limit_rows: _Optional[int] = ..., columnar: _Optional[bool] = ...) -> None: ...
+    start_key: bytes
+    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping[str, object]]] = ..., subscriber_name: _Optional[str] = ..., current_snapshot_version: _Optional[int] = ..., last_key: _Optional[bytes] = ..., end_key: _Optional[bytes] = ..., limit_rows: _Optional[int] = ..., columnar: _Optional[bool] = ..., start_key: _Optional[bytes] = ...) -> None: ...
 
 class CdcPullSnapshotResponse(_message.Message):
     __slots__ = ("error", "current_snapshot_version", "snapshot_data", "end", "pages", "last_key")

@@ -8,10 +8,13 @@ What every upstream guarantees:
   (commit ts, then start ts); a batch holds one schema version.
 * *Repeatable*: the same pull gives the same changes as long as the position is pinned. A position that is no longer
   held is `PositionLost`, with the interval that is missing; it is never silently read anew.
+* *Succession*: a range may become others. Each change is in the log of exactly one range, the one that held its key
+  then; `Frontier.heirs`, `closed_routes` and `route` lead from one to the next.
 * *Thread-safe*: a task may pull several ranges at once through one `Upstream` object.
 
 Calls raise `StaleRoute` (ask `routes` again), `UpstreamAway`, `IteratorLost` (all Transient), `PositionLost` or
-`TableGone` (Terminal). Each call has a deadline.
+`TableGone` (Terminal). `IteratorLost` says that a snapshot's version cannot be read any more, while the log above it
+is there: a newer version can be read. Each call has a deadline.
 """
 
 from __future__ import annotations
@@ -104,6 +107,20 @@ class LogPage:
     next: bytes
 
 
+class Within(Protocol):
+    """Keys from `start` on and below `end` (empty: no end), of which changes above `through` are wanted
+    (`progress.interval.Interval` is one)."""
+
+    @property
+    def start(self) -> bytes: ...
+
+    @property
+    def end(self) -> bytes: ...
+
+    @property
+    def through(self) -> Ts: ...
+
+
 class TableRules(Protocol):
     """Which tables a subscription wants (`route.filter.TableFilter` is one)."""
 
@@ -150,15 +167,24 @@ class Upstream(Protocol):
         ...
 
     def pull_snapshot(
-        self, range: Range, version: Ts, after_key: bytes, end_key: bytes, limit_rows: int
+        self, range: Range, version: Ts, after_key: bytes, end_key: bytes, limit_rows: int, from_key: bytes = b""
     ) -> SnapshotPage:
-        """The next rows above `after_key` (empty: from the range's start), at most `limit_rows` of them."""
+        """The next rows above `after_key` (empty: from `from_key` on, or from the range's start), at most `limit_rows`
+        of them."""
         ...
 
     def pull_log(
-        self, range: Range, from_index: int, from_ts: Ts, upto_ts: Ts, limit_bytes: int, token: bytes
+        self,
+        range: Range,
+        from_index: int,
+        from_ts: Ts,
+        upto_ts: Ts,
+        limit_bytes: int,
+        token: bytes,
+        within: Sequence[Within] = (),
     ) -> LogPage:
-        """Changes with `from_ts < commit_ts <= upto_ts`; `token` is the `next` of the page before, or empty."""
+        """Changes with `from_ts < commit_ts <= upto_ts`; `token` is the `next` of the page before, or empty. `within`
+        (empty: everything) picks those whose key lies in one of the intervals, and whose commit ts is above its."""
         ...
 
     def ddl(self, after: Ts, upto: Ts) -> list[DdlEvent]:
@@ -173,12 +199,18 @@ class Upstream(Protocol):
 
 
 def log_batches(
-    upstream: Upstream, range: Range, from_index: int, from_ts: Ts, upto_ts: Ts, limit_bytes: int
+    upstream: Upstream,
+    range: Range,
+    from_index: int,
+    from_ts: Ts,
+    upto_ts: Ts,
+    limit_bytes: int,
+    within: Sequence[Within] = (),
 ) -> Iterator[ChangeBatch]:
     """All batches of a span of the log, page after page."""
     token = b""
     while True:
-        page = upstream.pull_log(range, from_index, from_ts, upto_ts, limit_bytes, token)
+        page = upstream.pull_log(range, from_index, from_ts, upto_ts, limit_bytes, token, within)
         yield from page.batches
         token = page.next
         if not token:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tailrace.change.batch import DELETE, INSERT, UPDATE
 from tailrace.change.ranges import Range
 from tailrace.change.schema import TableSchema
@@ -30,7 +32,7 @@ def resolved(client: StoreClient, ranges: list[Range], above: int) -> int:
 
 def changes(client: StoreClient, ranges: list[Range], from_ts: int, upto: int, limit: int = 1 << 20) -> list[Seen]:
     """(commit ts, op, after id, after note, before note) of all ranges."""
-    found: list[Seen] = []
+    found: list[Any] = []
     for known in ranges:
         last = from_ts
         for batch in log_batches(client.upstream, known, 0, from_ts, upto, limit):

@@ -29,6 +29,7 @@ from tailrace.upstream.base import (
     SnapshotVersion,
     TableRules,
     UpstreamSpec,
+    Within,
 )
 from tailrace.upstream.dataserver.pages import log_batch, snapshot_batch
 from tailrace.upstream.dataserver.schemas import event_of, table_of
@@ -108,7 +109,7 @@ class DataServerUpstream:
         return [by_range[mark.range.id] for mark in marks]
 
     def pull_snapshot(
-        self, range: Range, version: Ts, after_key: bytes, end_key: bytes, limit_rows: int
+        self, range: Range, version: Ts, after_key: bytes, end_key: bytes, limit_rows: int, from_key: bytes = b""
     ) -> SnapshotPage:
         request = cdc_pb2.CdcPullSnapshotRequest(
             range_id=range.id,
@@ -117,6 +118,7 @@ class DataServerUpstream:
             last_key=after_key,
             end_key=end_key,
             limit_rows=limit_rows,
+            start_key=from_key,
             columnar=True,
         )
         answer = self._wire.call(range.leader, CDC, "CdcPullSnapshot", request)
@@ -125,7 +127,14 @@ class DataServerUpstream:
         return SnapshotPage(batches, answer.last_key or after_key, answer.end)
 
     def pull_log(
-        self, range: Range, from_index: int, from_ts: Ts, upto_ts: Ts, limit_bytes: int, token: bytes
+        self,
+        range: Range,
+        from_index: int,
+        from_ts: Ts,
+        upto_ts: Ts,
+        limit_bytes: int,
+        token: bytes,
+        within: Sequence[Within] = (),
     ) -> LogPage:
         request = cdc_pb2.CdcPullLogRequest(
             range_id=range.id,
@@ -139,7 +148,9 @@ class DataServerUpstream:
         )
         answer = self._wire.call(range.leader, CDC, "CdcPullLog", request)
         batches = (
-            log_batch(page, self.table_schema(range.table_id, page.schema_version), from_ts, upto_ts, self._zone)
+            log_batch(
+                page, self.table_schema(range.table_id, page.schema_version), from_ts, upto_ts, self._zone, within
+            )
             for page in answer.pages
         )
         return LogPage(tuple(batch for batch in batches if batch.num_rows), answer.next)
