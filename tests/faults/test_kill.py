@@ -33,11 +33,13 @@ ROWS = 2_000
 WAIT_SECONDS = 90.0
 CONFIG = '[sink]\nschema-dialect = "new"\n[sink.csv]\ninclude-commit-ts = true\n'
 WORKER = ("snapshot-page", "log-page", "piece-before-write", "stage-file", "piece-closed")
-DRIVER = tuple(name for name in FAILPOINTS if name not in WORKER)
+# Points in a data server are passed in `tests/dataserver/test_leaders.py`.
+STORE = ("succeed-before-commit", "succeed-after-commit", "adopt-before-commit")
+DRIVER = tuple(name for name in FAILPOINTS if name not in (*WORKER, *STORE))
 # The first pass is in the snapshot; a DDL comes once, and a cut of one folder has few moves.
 PASSES = {"before-ddl": (1,), "after-ddl": (1,)}
-SHORT = [(name, PASSES.get(name, (1, 3))[-1]) for name in FAILPOINTS]
-LONG = [(name, turn) for name in FAILPOINTS for turn in PASSES.get(name, (1, 2, 3, 5))]
+SHORT = [(name, PASSES.get(name, (1, 3))[-1]) for name in (*WORKER, *DRIVER)]
+LONG = [(name, turn) for name in (*WORKER, *DRIVER) for turn in PASSES.get(name, (1, 2, 3, 5))]
 CASES = LONG if os.environ.get("TAILRACE_FAULTS") == "all" else SHORT
 
 

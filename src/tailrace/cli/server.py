@@ -41,6 +41,7 @@ STOP_SECONDS = 5.0
     metavar="SECONDS",
     help="How soon another server takes over what this one carried, when it dies.",
 )
+@click.option("--name", default="", metavar="NAME", help="Of this server in its cluster; made up when left out.")
 @click.option("--log-format", type=click.Choice(["json", "text"]), default="json", show_default=True)
 @click.option(
     "--port-file", type=click.Path(path_type=Path), metavar="FILE", help="Write the port here once it answers."
@@ -55,6 +56,7 @@ def server(
     upstream: str,
     cluster_id: int,
     lease: float,
+    name: str,
     log_format: str,
     port_file: Path | None,
     parent_pipe: bool,
@@ -63,8 +65,8 @@ def server(
     make_carrier = _carriers(master, driver_memory, conf)
     set_up(sys.stderr, "json" if log_format == "json" else "text")
     database = open_meta(meta)
-    owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-    service = Service(database, ServiceOptions(owner, cluster_id, lease), make_carrier)
+    owner = f"{name or f'{socket.gethostname()}:{os.getpid()}'}:{uuid.uuid4().hex[:8]}"
+    service = Service(database, ServiceOptions(owner, cluster_id, lease, name=name or owner), make_carrier)
     subscriptions = Subscriptions(database, cluster_id, service.wake)
     answering, port = serve(Servicer(subscriptions, cluster_id, upstream), listen)
     _stop_on_signals(service)

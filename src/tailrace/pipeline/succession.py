@@ -62,11 +62,16 @@ def _drained_on(known: Mapping[int, RangeProgress], route: Range) -> RangeProgre
     )
 
 
-def without_drained(progress: Progress, frontiers: Iterable[Frontier], to_ts: Ts) -> Progress:
-    """Closed ranges whose log is delivered to its end are gone."""
+def drained_by(progress: Progress, frontiers: Iterable[Frontier], to_ts: Ts) -> frozenset[int]:
+    """Closed ranges whose log holds nothing above a ts."""
     left = {each.range_id for each in frontiers if any(bucket.ts > to_ts for bucket in each.buckets)}
-    kept = (each for each in progress.ranges if each.stage is not Stage.DRAINING or each.range_id in left)
-    return replace(progress, ranges=tuple(kept))
+    closed = {each.range_id for each in progress.ranges if each.stage is Stage.DRAINING}
+    return frozenset(closed - left)
+
+
+def without(progress: Progress, drained: Collection[int]) -> Progress:
+    """Closed ranges whose log is delivered to its end are gone."""
+    return replace(progress, ranges=tuple(each for each in progress.ranges if each.range_id not in drained))
 
 
 def within(progress: Progress, tables: Collection[int]) -> dict[int, Intervals | None]:

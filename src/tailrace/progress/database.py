@@ -12,7 +12,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Engine, create_engine, event, insert, inspect, select, text, update
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Engine,
+    Table,
+    create_engine,
+    event,
+    insert,
+    inspect,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -31,6 +43,8 @@ Step = Callable[[Connection], None]
 def _with_intervals(connection: Connection) -> None:
     kind = tables.progress.c.intervals.type.compile(connection.dialect)
     connection.execute(text(f"ALTER TABLE progress ADD COLUMN intervals {kind}"))
+    # Early databases of version 1 lack `server`.
+    tables.metadata.create_all(connection)
 
 
 STEPS: dict[int, Step] = {1: _with_intervals}
@@ -98,6 +112,13 @@ class MetaDatabase:
                 _create(connection)
             elif found < tables.VERSION:
                 _bring_up(connection, found)
+
+    def make_missing(self, table: Table) -> bool:
+        """Make a table that is not there; whether it was missing. For one whose rows nobody misses."""
+        with self._answering(), self._engine.execution_options(alone=True).begin() as connection:
+            missing = not inspect(connection).has_table(table.name)
+            table.create(connection, checkfirst=True)
+        return missing
 
     def close(self) -> None:
         self._engine.dispose()
