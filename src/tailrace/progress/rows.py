@@ -6,6 +6,7 @@ passed the fence in the same transaction.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +30,7 @@ from tailrace.change.schema import TableSchema
 from tailrace.change.tso import Ts
 from tailrace.progress.cut import Cut
 from tailrace.progress.plan import Difference, in_order
-from tailrace.progress.position import Progress, RangeProgress, Stage
+from tailrace.progress.position import Progress, RangeProgress, Stage, listed_fields, listed_of
 from tailrace.progress.tables import checkpoint, naming, progress, subscribe, subscription
 
 
@@ -172,7 +173,7 @@ def _ground(each: RangeProgress, names: dict[int, tuple[str, str]]) -> dict[str,
     }
 
 
-def _stand(each: RangeProgress) -> dict[str, int | bytes]:
+def _stand(each: RangeProgress) -> dict[str, int | bytes | str | None]:
     """What of a row moves with progress."""
     return {
         "progress_stage": int(each.stage),
@@ -180,6 +181,7 @@ def _stand(each: RangeProgress) -> dict[str, int | bytes]:
         "progress_last_snapshot_key": each.last_snapshot_key,
         "progress_last_log_index": each.last_log_index,
         "through_ts": each.through_ts,
+        "intervals": json.dumps(listed_fields(each.listed), separators=(",", ":")) if each.listed else None,
     }
 
 
@@ -200,4 +202,5 @@ def _position(row: Row[Any]) -> RangeProgress:
         last_snapshot_key=bytes(row.progress_last_snapshot_key),
         last_log_index=row.progress_last_log_index,
         through_ts=row.through_ts,
+        listed=listed_of(json.loads(row.intervals)) if row.intervals else (),
     )
