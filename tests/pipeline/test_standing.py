@@ -16,7 +16,7 @@ from tailrace.errors import (
 )
 from tailrace.pipeline import jobs
 from tailrace.pipeline.standing import CUTS_TO_TRUST_AGAIN, Standing, is_held_against
-from tailrace.sink.storage import clients
+from tailrace.store import clients
 from tailrace.upstream.dataserver import wire
 
 
