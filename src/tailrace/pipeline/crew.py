@@ -3,7 +3,7 @@
 Guarantees: a task that does not come back holds nobody else. After `SLOW_SECONDS` it counts no more and another may
 begin in its place; after `HUNG_SECONDS` that is said once (`overdue`). Tasks of subscriptions that are not proven
 healthy have one hand at least and half of them at most, and begin nothing once half of all threads that there may ever
-be are taken. end a thread: a call into a sink cannot be taken back, only waited for.
+be are taken. It must never end a thread: a call into a sink cannot be taken back, only waited for.
 """
 
 from __future__ import annotations
