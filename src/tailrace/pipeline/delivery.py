@@ -109,13 +109,16 @@ class Delivery:
         saved = self._ledger.load(name)
         if saved is None:
             saved = self._territory.settle(self._assignment.start)
+            reach("ranges-registered")
             self._name_tables()
             self._ledger.hold(name, epoch, saved)
         self._progress = saved
         self._saved_ts = saved.to_ts
         self._releases.cut()
         self._idle_releases.cut()
+        reach("progress-held")
         self._sink.open(seat)
+        reach("sink-opened")
         self._finish_pending(seat)
         self._territory.return_to(self._progress)
         self._tally.settled(self._progress)
@@ -204,6 +207,7 @@ class Delivery:
         upto = min(sight.resolved, self._assignment.end_ts)
         self._tally.resolved(sight.resolved)
         events = [e for e in sight.events if e.commit_ts <= upto and self._territory.matches(e)]
+        self._territory.pin_ahead(events)
         limit = self._sink.capabilities.piece_bytes * 2 * slots
         found = bounds(frontiers, events, upto, progress.to_ts, limit)
         self._tally.behind = found is not None and found.to_ts < upto
@@ -254,6 +258,7 @@ class Delivery:
         if cargo.events:
             after = self._territory.after_ddl(after, cargo.events)
             self._name_tables()
+            reach("tables-registered")
         self._deliver(cargo.cut, receipts, cargo.events, after)
         gone = [route for range_id, route in before.items() if range_id not in self._territory.routes]
         self._territory.release(gone)
@@ -265,6 +270,7 @@ class Delivery:
 
     def _idle(self, to_ts: Ts) -> None:
         """Nothing happened up to `to_ts`: say so to a sink that wants to hear it, and remember it."""
+        reach("idle-time")
         if self._pace.tells_idle:
             self._sink.advance(to_ts)
         self._progress = replace(self._progress, to_ts=to_ts)
@@ -294,8 +300,10 @@ class Delivery:
         return Cut(self._assignment.subscription, self._assignment.epoch, number, phase, from_ts, to_ts)
 
     def _deliver(self, cut: Cut, receipts: Sequence[Receipt], events: Sequence[DdlEvent], after: Progress) -> None:
+        reach("receipts-back")
         with self._tally.step("begin"):
             self._ledger.begin(cut, after)
+        reach("cut-planned")
         with self._tally.step("commit"):
             self._sink.commit(cut, receipts)
         self._conclude(cut, events, after)
@@ -324,8 +332,10 @@ class Delivery:
         cut = replace(cut, epoch=self._assignment.epoch)
         named = seat.load_naming()
         if named is None:
+            reach("before-abandon")
             self._ledger.abandon(cut)
             return
+        reach("before-recover")
         self._sink.recover(cut, named[1])
         events: list[DdlEvent] = []
         if cut.phase == "log":

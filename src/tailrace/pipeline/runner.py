@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tailrace.pipeline.carry import Order, carry
+from tailrace.pipeline.spread import carry_here, divided
 from tailrace.progress.cut import Receipt
 
 
@@ -52,6 +53,9 @@ class InProcessRunner:
 
     def run(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
         """A piece is waited for as long as it takes: nobody else's stands behind it."""
+        return divided(orders, self._carry, carry_here)
+
+    def _carry(self, orders: Sequence[Order]) -> list[Receipt]:
         if len(orders) == 1:
             return [carry(orders[0])]
         return list(self._pool.map(carry, orders))

@@ -15,12 +15,15 @@ from tailrace.change.ddl import DdlEvent, DdlType
 from tailrace.change.ranges import Range
 from tailrace.change.schema import TableSchema
 from tailrace.change.tso import MAX_TS, Ts
-from tailrace.errors import ConfigError, NotFound, StaleRoute, TableGone
+from tailrace.errors import ConfigError, NotFound, PositionLost, StaleRoute, TableGone
+from tailrace.observe.failpoints import reach
 from tailrace.progress.position import Progress, RangeProgress, Stage
 from tailrace.route.filter import TableFilter
 from tailrace.upstream.base import Upstream
 
 logger = logging.getLogger(__name__)
+
+_CREATING = {DdlType.CREATE_TABLE, DdlType.TRUNCATE_TABLE}
 
 
 class Territory:
@@ -30,6 +33,7 @@ class Territory:
         self._rules = rules
         self.tables: dict[int, TableSchema] = {}
         self.routes: dict[int, Range] = {}
+        self._ahead: set[int] = set()
 
     def settle(self, start: str) -> Progress:
         """The first progress of a new subscription: everything registered, nothing delivered."""
@@ -92,13 +96,33 @@ class Territory:
             old is not None and self._rules.matches(old.schema, old.name)
         )
 
+    def pin_ahead(self, events: Sequence[DdlEvent]) -> None:
+        """Hold the history of tables that the log is going to bring.
+
+        A subscription whose sink is away may come to their CREATE long after it, when nobody else has held it."""
+        for event in events:
+            table = event.table
+            if event.type not in _CREATING or table is None or table.table_id in self._ahead:
+                continue
+            self._ahead.add(table.table_id)
+            try:
+                for route in self._upstream.routes(table):
+                    self._upstream.register(route, self._subscription, event.commit_ts)
+            except (NotFound, TableGone, PositionLost) as error:
+                # Whoever delivers the CREATE says what that means.
+                logger.warning("%s cannot be held ahead: %s", table.full_name, error)
+
     def release(self, routes: Sequence[Range], upto: Ts = MAX_TS) -> None:
         """Let go of history; a range that is gone holds none."""
+        if routes:
+            reach("before-release")
         for route in routes:
             try:
                 self._upstream.release(route, self._subscription, upto)
             except (NotFound, TableGone):
                 logger.info("range %s is gone and pins nothing", route.id)
+        if routes:
+            reach("after-release")
 
     def leave(self, progress: Progress) -> None:
         """The subscription is cancelled: nothing is pinned for it any more."""
@@ -134,5 +158,4 @@ class Territory:
 
 def _made(events: Sequence[DdlEvent]) -> set[int]:
     """Tables that the same statement, or another of its commit ts, created."""
-    creating = {DdlType.CREATE_TABLE, DdlType.TRUNCATE_TABLE}
-    return {event.table.table_id for event in events if event.table and event.type in creating}
+    return {event.table.table_id for event in events if event.table and event.type in _CREATING}

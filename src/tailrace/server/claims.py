@@ -19,6 +19,7 @@ from itertools import islice
 
 from sqlalchemy import ColumnElement, and_, bindparam, case, func, or_, select, update
 
+from tailrace.observe.failpoints import reach
 from tailrace.progress.database import MetaDatabase, meta_clock
 from tailrace.progress.tables import subscribe, subscription
 
@@ -125,11 +126,13 @@ class Claims:
             return []
         mine = and_(subscription.c.cluster_id == self._cluster_id, subscription.c.owner == self._owner)
         asked = list(self.held.values())
+        reach("before-renew")
         mine = and_(mine, subscription.c.name.in_([claim.subscription for claim in asked]))
         with self._meta.writing() as connection:
             connection.execute(update(subscription).where(mine).values(lease_until=self._lease_end()))
             kept = connection.execute(select(subscription.c.name, subscription.c.epoch).where(mine)).all()
         epochs = {row.name: row.epoch for row in kept}
+        reach("after-renew")
         with self._lock:
             # What `overdue` gave up meanwhile stays given up, though its lease was extended.
             asked = [claim for claim in asked if self._held.get(claim.subscription) == claim]

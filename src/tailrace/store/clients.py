@@ -24,19 +24,28 @@ def open_bucket(target: ObjectStore) -> Bucket:
     """Nothing is asked of the bucket yet, but for its region where the URI does not say it."""
     if not target.bucket:
         raise ConfigError(f"sink-uri names no bucket; it must be {target.scheme}://BUCKET/PREFIX")
+    root = f"{target.bucket}/{target.prefix.strip('/')}".rstrip("/")
+    secrets = tuple(secret.reveal() for _, secret in target.secrets if secret)
+    return Bucket(connect(target), root, _place(target, root), secrets)
+
+
+def connect(target: ObjectStore) -> pafs.FileSystem:
+    """The client of a bucket's store; paths begin with the bucket."""
     make = _CLIENTS.get(target.scheme)
     if make is None:
         raise ConfigError(f"sink-uri has the scheme {target.scheme}; a bucket's is one of {', '.join(_CLIENTS)}")
-    endpoint = target.option("endpoint")
-    root = f"{target.bucket}/{target.prefix.strip('/')}".rstrip("/")
-    place = f"bucket {target.scheme}://{root}" + (f" at {endpoint}" if endpoint else "")
-    secrets = tuple(secret.reveal() for _, secret in target.secrets if secret)
     try:
-        return Bucket(make(target), root, place, secrets)
+        return make(target)
     except (AttributeError, NotImplementedError) as missing:
         raise NotInstalled(f"this build of pyarrow has no client for {target.scheme}://") from missing
     except OSError as error:
+        place = _place(target, target.bucket)
         raise SinkAway(f"{place} does not answer (its region is not known and could not be asked for)") from error
+
+
+def _place(target: ObjectStore, root: str) -> str:
+    endpoint = target.option("endpoint")
+    return f"bucket {target.scheme}://{root}" + (f" at {endpoint}" if endpoint else "")
 
 
 def _s3(target: ObjectStore) -> pafs.FileSystem:

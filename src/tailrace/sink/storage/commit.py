@@ -36,9 +36,11 @@ def check_staged(store: Store, folder: str, files: Sequence[StagedFile]) -> None
 
 def carry_out(naming: Naming, store: Store, unfenced: Unfenced) -> None:
     store.replace((path, content.encode()) for path, content in naming.schemas)
+    reach("after-schemas")
     store.each(lambda folder: _publish(folder, store), naming.folders)
     reach("before-index")
     unfenced.write(folder.index for folder in naming.folders)
+    reach("after-index")
     store.settle()
 
 

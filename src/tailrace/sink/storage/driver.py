@@ -41,6 +41,7 @@ class Driver:
         self._seat = seat
         self._owner = Ownership(store, subscription, seat.epoch, time.monotonic)
         self._owner.claim()
+        reach("owner-claimed")
         saved = seat.load_naming()
         sweep_at_open(store, seat.epoch, Naming.from_json(saved[1]).stages if saved else ())
         self._unfenced = Unfenced(store, time.monotonic)
