@@ -114,16 +114,19 @@ class Rows:
         shared = {name: getattr(like, name) for name in ("master_addrs", "sink", "cancel", "owner")} if like else {}
         shared = shared or {"master_addrs": "", "sink": "", "cancel": 0, "owner": ""}
         before, after = self._table_names(), {each.table_id: (each.schema, each.name) for each in listed}
-        if before == after:
-            return
-        self._connection.execute(delete(subscribe).where(self._mine(subscribe)))
-        rows = [self._key | shared | _named(names) | {"table_id": table_id} for table_id, names in after.items()]
-        if rows:
+        # Only what changed, and all that goes before any that comes: tables may exchange their names.
+        gone = [names for table_id, names in before.items() if after.get(table_id) != names]
+        new = {table_id: names for table_id, names in sorted(after.items()) if before.get(table_id) != names}
+        if gone:
+            names = and_(subscribe.c.db_name == bindparam("db"), subscribe.c.table_name == bindparam("tbl"))
+            of_names = delete(subscribe).where(self._mine(subscribe), names)
+            self._connection.execute(of_names, [{"db": schema, "tbl": table} for schema, table in gone])
+        if new:
+            rows = [self._key | shared | _named(names) | {"table_id": table_id} for table_id, names in new.items()]
             self._connection.execute(insert(subscribe), rows)
-        for table_id in sorted(after.keys()):
-            if before.get(table_id) != after[table_id]:
-                of_table = and_(self._mine(progress), progress.c.table_id == table_id)
-                self._connection.execute(update(progress).where(of_table).values(_named(after[table_id])))
+        for table_id, names_now in new.items():
+            of_table = and_(self._mine(progress), progress.c.table_id == table_id)
+            self._connection.execute(update(progress).where(of_table).values(_named(names_now)))
 
     def _table_names(self) -> dict[int, tuple[str, str]]:
         columns = (subscribe.c.table_id, subscribe.c.db_name, subscribe.c.table_name)

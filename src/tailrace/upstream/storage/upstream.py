@@ -8,6 +8,7 @@ order, bounded by `metadata`'s checkpoint. There is no snapshot: what a table he
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from tailrace.change.ddl import DdlEvent
@@ -120,7 +121,9 @@ class StorageUpstream:
         return self._pages.page(self._table(range.table_id), from_ts, upto_ts, limit_bytes, token)
 
     def ddl(self, after: Ts, upto: Ts) -> list[DdlEvent]:
-        return [event for event in self.consumers.history.events if after < event.commit_ts <= upto]
+        events = self.consumers.history.events
+        begin = bisect_right(events, after, key=lambda event: event.commit_ts)
+        return events[begin : bisect_right(events, upto, key=lambda event: event.commit_ts)]
 
     def ddl_resolved(self) -> Ts:
         self.consumers.refresh()
