@@ -17,9 +17,9 @@ from tailrace.pipeline.alarm import Alarm
 from tailrace.pipeline.assignment import Assignment, Listener
 from tailrace.pipeline.crew import Crew
 from tailrace.pipeline.engagement import Company, Engagement
-from tailrace.pipeline.job import Runner
 from tailrace.pipeline.jobs import Jobs
 from tailrace.pipeline.lookout import Lookouts
+from tailrace.pipeline.runner import Runner
 from tailrace.pipeline.tally import Tally
 from tailrace.pipeline.territory import Territory
 from tailrace.progress.ledger import Ledger

@@ -100,6 +100,7 @@ class Delivery:
         self._saved_ts: Ts = 0
         self._released_ts: Ts = 0
         self._breaths = 0
+        self._arrivals = 0
 
     def open(self) -> None:
         """Take the seat: find or make the first progress, and finish what a predecessor had begun."""
@@ -199,6 +200,8 @@ class Delivery:
         ]
         with self._tally.step("poll"):
             sight = self._watch.look(marks, progress.to_ts)
+        if self._join_arrivals():
+            return Rest(0.0)
         frontiers = sight.frontiers
         self._hints.note(frontiers)
         upto = min(sight.resolved, self._assignment.end_ts)
@@ -215,6 +218,21 @@ class Delivery:
         elif found is not None and self._pace.until_idle() == 0:
             self._idle(found.to_ts)
         return self._rest(announced=any(frontier.buckets for frontier in frontiers))
+
+    def _join_arrivals(self) -> bool:
+        """Ranges that came without a DDL are held before any cut may end above their first change."""
+        arrivals = self._upstream.arrivals()
+        if arrivals == self._arrivals:
+            return False
+        joined = self._territory.joined(self._progress)
+        self._arrivals = arrivals
+        if joined.ranges == self._progress.ranges:
+            return False
+        self._ledger.hold(self._assignment.subscription, self._assignment.epoch, joined)
+        self._progress = joined
+        self._saved_ts = joined.to_ts
+        self._name_tables()
+        return True
 
     def _rest(self, announced: bool) -> Rest:
         """What is announced but not resolved is so in a moment, or waits for somebody: look again, ever less often."""

@@ -69,7 +69,7 @@ class Territory:
         self._occupy(at)
         for event in events:
             table = event.table
-            if event.type == DdlType.RENAME_TABLE and table and table.table_id not in known | _made(events):
+            if event.type == DdlType.RENAME_TABLE and table and not self._was_ours(event, known | _made(events)):
                 old = event.before.full_name if event.before else "its old name"
                 raise ConfigError(
                     f"a rename brings {table.full_name} into the filter: match {old} as well, or leave both out",
@@ -77,11 +77,24 @@ class Territory:
                     table=table.full_name,
                     position=str(at),
                 )
-        positions = progress.by_range()
-        ranges = tuple(
-            positions.get(route.id) or self._register(route, at, Stage.LOG) for route in list(self.routes.values())
+        return replace(progress, ranges=self._ranges(progress))
+
+    def joined(self, progress: Progress) -> Progress:
+        """The progress with ranges that arrived without a DDL: nothing of theirs is delivered, or below its ts."""
+        self._occupy(progress.to_ts)
+        return replace(progress, ranges=self._ranges(progress))
+
+    def _ranges(self, progress: Progress) -> tuple[RangeProgress, ...]:
+        positions, at = progress.by_range(), progress.to_ts
+        routes = list(self.routes.values())
+        return tuple(positions.get(route.id) or self._register(route, at, Stage.LOG) for route in routes)
+
+    def _was_ours(self, event: DdlEvent, known: set[int]) -> bool:
+        """Whether a renamed table matched by its old name too, seen or not (one without rows may not have been)."""
+        old = event.before
+        return (event.table is not None and event.table.table_id in known) or (
+            old is not None and self._rules.matches(old.schema, old.name)
         )
-        return replace(progress, ranges=ranges)
 
     def pin_ahead(self, events: Sequence[DdlEvent]) -> None:
         """Hold the history of tables that the log is going to bring.

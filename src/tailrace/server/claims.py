@@ -109,6 +109,16 @@ class Claims:
             self._held |= {claim.subscription: claim for claim in claims}
         return claims
 
+    def seize(self, name: str) -> int:
+        """Raise the epoch at once, whoever holds the subscription, and return it: whoever held it is fenced.
+
+        For a process that is told to carry one subscription alone. There is no lease, so nothing is to be renewed.
+        """
+        taken = {"owner": self._owner, "epoch": subscription.c.epoch + 1, "lease_until": 0}
+        with self._meta.writing() as connection:
+            connection.execute(update(subscription).where(self._rows([name])).values(taken))
+            return int(connection.execute(select(subscription.c.epoch).where(self._rows([name]))).scalar_one())
+
     def renew(self) -> list[Claim]:
         """Hold on to what is held, once in a third of the lease; returns what was lost, which must stop at once."""
         before = self._monotonic()

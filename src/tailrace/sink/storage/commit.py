@@ -14,10 +14,10 @@ import xxhash
 
 from tailrace.errors import SinkAway, SinkRefused
 from tailrace.observe.failpoints import reach
-from tailrace.sink.storage.filesystem import Store
 from tailrace.sink.storage.metadata import Unfenced
 from tailrace.sink.storage.naming import FolderMoves, Move, Naming
 from tailrace.sink.storage.staging import StagedFile
+from tailrace.store.filesystem import Store
 
 
 def check_staged(store: Store, folder: str, files: Sequence[StagedFile]) -> None:

@@ -120,12 +120,13 @@ def _end(component: Component) -> bool:
     state = _load(component)
     process = _process(state) if state is not None else None
     if process is not None:
+        # What it had started is known now and not later: psutil ends only the very process that it has seen.
+        family = process.children(recursive=True)
         process.terminate()
-        try:
-            process.wait(STOP_SECONDS)
-        except psutil.TimeoutExpired:
-            process.kill()
-            process.wait(STOP_SECONDS)
+        _, left = psutil.wait_procs([process, *family], STOP_SECONDS)
+        for each in left:
+            each.kill()
+        psutil.wait_procs(left, STOP_SECONDS)
     (folder_of(component) / "state.json").unlink(missing_ok=True)
     return process is not None
 
