@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory(prefix="tailrace-bench-view-", dir=args.folder) as name:
         folder = Path(name)
         size = write_folder(folder, table, args.rows)
-        spark = open_session(SessionOptions(conf=USUAL))
+        spark = open_session(SessionOptions(conf=USUAL)).spark
         register(spark)
         measure(report, spark, folder, table, args, size)
         spark.stop()

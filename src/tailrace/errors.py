@@ -25,7 +25,8 @@
         ├── SinkAway         TR-4101   the target does not answer, or is full
         ├── WorkerLost       TR-5101   a Spark job or its worker died
         ├── MetaAway         TR-5102   the meta database or the server does not answer
-        └── Overdue          TR-5103   a piece or a step did not end in its time
+        ├── Overdue          TR-5103   a piece or a step did not end in its time
+        └── ClusterUnfit     TR-5104   the Spark cluster cannot run our workers as it is
 
 Each error names the thing, the place and what would be right, and carries subscription, table and position where
 they are known. A boundary wraps a foreign exception once; nothing swallows one. A secret never enters a message.
@@ -169,6 +170,10 @@ class MetaAway(Transient):
 
 class Overdue(Transient):
     code = "TR-5103"
+
+
+class ClusterUnfit(Transient):
+    code = "TR-5104"
 
 
 def _kinds(base: type[TailraceError]) -> dict[str, type[TailraceError]]:

@@ -24,7 +24,7 @@ from typing import Literal
 
 from tailrace.errors import WorkerLost
 from tailrace.pipeline.carry import Order
-from tailrace.pipeline.job import Runner, Terms
+from tailrace.pipeline.runner import Runner, Terms
 from tailrace.pipeline.standing import Standing
 from tailrace.progress.cut import Receipt
 

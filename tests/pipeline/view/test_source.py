@@ -20,7 +20,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    session = open_session(SessionOptions("local[2,4]"))
+    session = open_session(SessionOptions("local[2,4]")).spark
     register(session)
     yield session
     session.stop()

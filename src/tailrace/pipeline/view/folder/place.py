@@ -17,7 +17,7 @@ import pyarrow.fs as pafs
 
 from tailrace.config import ObjectStore, SinkConfig, load_changefeed, masked_uri
 from tailrace.errors import ConfigError, NotFound, UpstreamAway
-from tailrace.sink.storage.clients import connect
+from tailrace.store.clients import connect
 
 _THREADS = 16
 Item = TypeVar("Item")
