@@ -22,7 +22,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from tailrace.errors import TailraceError, Transient
-from tailrace.observe import names
+from tailrace.observe import metrics, names
 from tailrace.observe.logs import say
 from tailrace.pipeline.assignment import Carrier, Listener, Report, State
 from tailrace.progress.database import MetaDatabase
@@ -66,6 +66,7 @@ class Service:
         self._said: deque[tuple[str, State, TailraceError | None]] = deque()
         self._newest: dict[str, Report] = {}
         self._reported = 0.0
+        self._beat = time.monotonic()
         self._wake = threading.Event()
         self._asked = threading.Event()
         self._stopped = threading.Event()
@@ -112,11 +113,22 @@ class Service:
             raise self._failure
         return asked
 
+    @property
+    def held(self) -> dict[str, Claim]:
+        return self._claims.held
+
+    @property
+    def round_age(self) -> float:
+        """Seconds since a round ended; much more than `poll_seconds` means that it hangs."""
+        return time.monotonic() - self._beat
+
     def wake(self) -> None:
         """Something has changed: do not wait for the next round."""
         self._wake.set()
 
     def on_state(self, subscription: str, state: State, error: TailraceError | None) -> None:
+        if error is not None:
+            metrics.count(names.ERRORS, subscription=subscription, code=error.code)
         self._said.append((subscription, state, error))
         self._wake.set()
 
@@ -139,6 +151,7 @@ class Service:
                 self._wake.clear()
                 with self._in_round:
                     self._round()
+                self._beat = time.monotonic()
                 self._wake.wait(self._options.poll_seconds)
         except BaseException as error:
             self._failure = error
