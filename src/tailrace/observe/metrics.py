@@ -62,6 +62,7 @@ class Meter:
         self._most = most_subscriptions
         self._lock = threading.Lock()
         self._subscriptions: set[str] = set()
+        self._missing: set[str] = set()
 
     def count(self, metric: Metric, amount: float = 1.0, **labels: str) -> None:
         counter = self._counters[metric]
@@ -80,9 +81,12 @@ class Meter:
         (histogram.labels(**self._bounded(labels)) if labels else histogram).observe(seconds)
 
     def keep(self, subscriptions: Collection[str]) -> None:
-        """Forget what was counted of all others: they are gone."""
+        """Forget what was counted of those that are missing for the second time in a row: they are gone, and not
+        only so new that whoever asks has not heard of them."""
         with self._lock:
-            gone = self._subscriptions.difference(subscriptions)
+            missing = self._subscriptions.difference(subscriptions)
+            gone = missing & self._missing
+            self._missing = missing - gone
             self._subscriptions -= gone
         for metric, instrument in (*self._counters.items(), *self._gauges.items(), *self._histograms.items()):
             if "subscription" in metric.labels:
