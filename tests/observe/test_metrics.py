@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from tailrace.observe import names
 from tailrace.observe.metrics import OTHERS, Meter, Reading
 from tailrace.observe.names import METRICS, Metric
-
-Samples = Mapping[tuple[str, tuple[tuple[str, str], ...]], float]
-
-
-def samples(text: bytes) -> Samples:
-    """Every sample by name and labels; the parser is the official one."""
-    found: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
-    for family in text_string_to_metric_families(text.decode()):
-        for sample in family.samples:
-            key = (sample.name, tuple(sorted(sample.labels.items())))
-            assert key not in found, f"{key} is there twice"
-            found[key] = sample.value
-    return found
+from tests.observe.shown import everything, samples
 
 
 def test_what_is_counted_is_shown() -> None:
@@ -45,18 +30,7 @@ def test_what_is_counted_is_shown() -> None:
 
 
 def test_every_name_can_be_shown_and_nothing_else_is() -> None:
-    meter = Meter()
-    readings = []
-    for metric in METRICS.values():
-        labels = dict.fromkeys(metric.labels, 'a "quoted" \\ value\nof two lines')
-        if metric.read:
-            readings.append(Reading(metric, 1.0, tuple(labels.values())))
-        else:
-            counting: dict[str, Callable[..., None]]
-            counting = {"counter": meter.count, "gauge": meter.show, "histogram": meter.time}
-            counting[metric.kind](metric, 1.0, **labels)
-    shown = {name for name, _ in samples(meter.exposition([lambda: readings]))}
-    ours = {name for name in shown if not name.startswith("process_")}
+    ours = {name for name, _ in samples(everything()) if not name.startswith("process_")}
     assert ours == {series for metric in METRICS.values() for series in metric.series}
 
 

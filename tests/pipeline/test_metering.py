@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from tailrace.errors import SinkAway, WorkerLost
 from tailrace.observe.metrics import METER
@@ -14,6 +13,7 @@ from tailrace.pipeline.metering import MeteredRunner
 from tailrace.progress.cut import Piece, Receipt
 from tailrace.sink.base import SinkSpec
 from tailrace.upstream.base import UpstreamSpec
+from tests.observe.shown import samples
 
 
 class Answering:
@@ -38,11 +38,7 @@ class Answering:
 
 
 def counted(name: str, **labels: str) -> float:
-    for family in text_string_to_metric_families(METER.exposition().decode()):
-        for sample in family.samples:
-            if sample.name == name and sample.labels == labels:
-                return float(sample.value)
-    return 0.0
+    return samples(METER.exposition()).get((name, tuple(sorted(labels.items()))), 0.0)
 
 
 def order(name: str, number: int) -> Order:

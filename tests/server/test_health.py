@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from tailrace.errors import MetaVersion, UpstreamAway
 from tailrace.observe.metrics import METER
@@ -18,6 +17,7 @@ from tailrace.server.overview import Overview
 from tailrace.server.requests import SubscribeRequest
 from tailrace.server.service import Service, ServiceOptions
 from tailrace.server.subscriptions import Subscriptions
+from tests.observe.shown import samples
 from tests.progress.ledgers import CLUSTER
 from tests.server.carriers import IdleCarrier, until
 
@@ -94,12 +94,9 @@ def test_metrics_tell_what_happened(service: Service, meta: MetaDatabase, reques
     service.on_state("orders", "warning", UpstreamAway("not now"))
     answer = ask(service, meta, "/metrics")
     assert answer.content_type.startswith("text/plain; version=0.0.4")
-    found = {
-        (sample.name, *sorted(sample.labels.values())): sample.value
-        for family in text_string_to_metric_families(answer.body.decode())
-        for sample in family.samples
-    }
-    assert found["tailrace_errors_total", "TR-3101", "orders"] == 1
-    assert found["tailrace_claims_held",] == 1
-    assert found["tailrace_delivered_lag_seconds", "orders"] >= 0
-    assert found["tailrace_events_total", "subscribed"] >= 1
+    found = samples(answer.body)
+    orders = ("subscription", "orders")
+    assert found["tailrace_errors_total", (("code", "TR-3101"), orders)] == 1
+    assert found["tailrace_claims_held", ()] == 1
+    assert found["tailrace_delivered_lag_seconds", (orders,)] >= 0
+    assert found["tailrace_events_total", (("event", "subscribed"),)] >= 1

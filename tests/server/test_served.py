@@ -10,7 +10,7 @@ import pytest
 
 from tailrace.server.requests import SubscribeRequest
 from tailrace.testing.server_process import ServerProcess
-from tests.observe.test_metrics import samples
+from tests.observe.shown import samples
 from tests.server.carriers import until
 
 
