@@ -42,7 +42,7 @@ def test_every_expression_of_the_board_parses(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("wrong", ["sum by (", "rate(tailrace_rows_total)", "tailrace_meta_up[5m]"])
+@pytest.mark.parametrize("wrong", ["sum by (", "rate(tailrace_rows_total)", "tailrace_meta_up +"])
 def test_what_is_no_expression_is_found(tmp_path: Path, wrong: str) -> None:
     assert promtool("check", "rules", str(_as_rules(tmp_path, [wrong]))).returncode != 0
 

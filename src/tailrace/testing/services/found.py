@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, overload
 
 from tailrace.errors import NotFound
 from tailrace.pipeline.java import cache_folder
-from tailrace.testing.services import daemon, s3
+from tailrace.testing.services import daemon, gcs, s3
 from tailrace.testing.services.catalogue import component, known, tool
 from tailrace.testing.services.component import Tool
 
@@ -29,9 +29,15 @@ def program(name: Literal["promtool"]) -> Path:
     return found
 
 
-def connection(name: Literal["s3"]) -> s3.S3Connection:
+@overload
+def connection(name: Literal["s3"]) -> s3.S3Connection: ...
+@overload
+def connection(name: Literal["gcs"]) -> gcs.GcsConnection: ...
+
+
+def connection(name: Literal["s3", "gcs"]) -> s3.S3Connection | gcs.GcsConnection:
     """The client's side of a component; raises NotFound, with how to start it, where it does not run."""
     place = daemon.find(component(name))
     if place is None:
         raise NotFound(f"{name} does not run; `scripts/services up {name}` starts it")
-    return s3.connection(place)
+    return gcs.connection(place) if name == "gcs" else s3.connection(place)
