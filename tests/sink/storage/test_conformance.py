@@ -70,3 +70,12 @@ class TestBucket(SinkConformance):
         store = connection("s3")
         bucket = store.new_bucket("conformance")
         return StorageTarget(store.uri(bucket, "out"), store.filesystem(), f"{bucket}/out")
+
+
+@pytest.mark.service("gcs")
+class TestGoogle(SinkConformance):
+    @pytest.fixture
+    def target(self) -> Target:
+        store = connection("gcs")
+        bucket = store.new_bucket("conformance")
+        return StorageTarget(store.uri(bucket, "out"), store.filesystem(), f"{bucket}/out")

@@ -1,13 +1,13 @@
 """A bucket as a store, through `pyarrow.fs`: S3 and what speaks like it, Google Cloud Storage, Azure Blob Storage.
 
 A put is all or nothing and lasting, so nothing has to be flushed; a staged file gets its name by a copy inside the
-store. Waiting is what takes the time, so `each` works on several threads. Every request has a deadline.
+store. Waiting is what takes the time, so `each` makes many requests at once. Every request has a deadline, and so have
+many of them together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pyarrow as pa
@@ -15,8 +15,11 @@ import pyarrow.fs as pafs
 
 from tailrace.errors import SinkAway, SinkRefused, TailraceError
 from tailrace.sink.storage.filesystem import Entry, Item, Result
+from tailrace.sink.storage.waves import Waves
 
-_THREADS = 16
+# 1,000 tables are two waves of 1,000 requests a cut: at 30 ms each, 16 threads would take 6 seconds.
+THREADS = 64
+WAVE_SECONDS = 240.0
 _REFUSED = (
     ("ACCESS_DENIED", "access is denied; check the key and its rights"),
     ("ACCESSDENIED", "access is denied; check the key and its rights"),
@@ -37,14 +40,20 @@ _REFUSED = (
 
 
 class Bucket:
-    """`root` is the bucket and the prefix; `secrets` are values that no message may show."""
+    """`root` is the bucket and the prefix; `secrets` are values that no message may show.
 
-    def __init__(self, client: pafs.FileSystem, root: str, place: str, secrets: tuple[str, ...] = ()) -> None:
+    A client that is `flat` lists objects only: that there are folders has to be seen from the names below them.
+    """
+
+    def __init__(
+        self, client: pafs.FileSystem, root: str, place: str, secrets: tuple[str, ...] = (), flat: bool = False
+    ) -> None:
         self._client = client
+        self._flat = flat
         self._root = root.rstrip("/")
         self._place = place
         self._secrets = secrets
-        self._pool = ThreadPoolExecutor(_THREADS, "tailrace-bucket")
+        self._waves = Waves(THREADS, WAVE_SECONDS, place)
 
     @property
     def place(self) -> str:
@@ -73,13 +82,21 @@ class Bucket:
         return {info.base_name: info.size for info in self._listed(folder) if info.type == pafs.FileType.File}
 
     def folders(self, folder: str) -> list[str]:
+        if self._flat:
+            start = len(self._full(folder)) + 1
+            below = (info.path[start:].partition("/") for info in self._listed(folder, recursive=True))
+            return sorted({name for name, mark, _ in below if mark})
         return [info.base_name for info in self._listed(folder) if info.type == pafs.FileType.Directory]
 
     def replace(self, files: Iterable[tuple[str, bytes]]) -> None:
         self.each(lambda file: self._put(*file), files)
 
     def create(self, path: str) -> _BucketOutput:
-        return _BucketOutput(self, path, self._asked(path, lambda: self._client.open_output_stream(self._full(path))))
+        try:
+            stream = self._asked(path, lambda: self._client.open_output_stream(self._full(path)))
+        except FileNotFoundError as error:
+            raise self.typed_error(error, path) from error
+        return _BucketOutput(self, path, stream)
 
     def publish(self, source: str, target: str) -> bool:
         """The source stays, so that a copy that broke off is simply made again."""
@@ -96,8 +113,17 @@ class Bucket:
             self._asked(path, lambda: self._client.delete_file(self._full(path)))
 
     def remove_folder(self, folder: str) -> None:
+        if self._flat:
+            self._asked(folder, lambda: self._client.delete_dir_contents(self._full(folder), missing_dir_ok=True))
+            return
         with suppress(FileNotFoundError):
-            self._asked(folder, lambda: self._client.delete_dir(self._full(folder)))
+            try:
+                self._client.delete_dir(self._full(folder))
+            except FileNotFoundError:
+                raise
+            except OSError:
+                # A bulk delete may leave some keys behind and say so; what is left goes the second time.
+                self._asked(folder, lambda: self._client.delete_dir(self._full(folder)))
 
     def remove_empty(self, folder: str) -> None:
         """A bucket has no folders, only names."""
@@ -106,13 +132,16 @@ class Bucket:
         """Every answered request lasts."""
 
     def each(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        return list(self._pool.map(work, items))
+        return self._waves.run(work, items)
 
     def typed_error(self, error: OSError, path: str) -> TailraceError:
         said = str(error)
         for secret in self._secrets:
             said = said.replace(secret, "******")
         what = f"{path or 'the prefix'}: {said}"
+        if isinstance(error, FileNotFoundError):
+            # What is written needs nothing to be there but the bucket itself.
+            return SinkRefused(f"{self._place}: the bucket does not exist ({what})")
         for mark, meaning in _REFUSED:
             if mark in said.upper():
                 return SinkRefused(f"{self._place}: {meaning} ({what})")
@@ -126,8 +155,8 @@ class Bucket:
         output.write(memoryview(data))
         output.close()
 
-    def _listed(self, folder: str) -> list[pafs.FileInfo]:
-        selector = pafs.FileSelector(self._full(folder), allow_not_found=True)
+    def _listed(self, folder: str, recursive: bool = False) -> list[pafs.FileInfo]:
+        selector = pafs.FileSelector(self._full(folder), allow_not_found=True, recursive=recursive)
         listed: list[pafs.FileInfo] = self._asked(folder, lambda: self._client.get_file_info(selector))
         return listed
 

@@ -6,17 +6,20 @@ Without keys in the URI the library looks for credentials where it always does (
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from urllib.parse import urlsplit
 
+import pyarrow as pa
 import pyarrow.fs as pafs
 
 from tailrace.config import ObjectStore
 from tailrace.errors import ConfigError, NotInstalled, SinkAway
-from tailrace.sink.storage.bucket import Bucket
+from tailrace.sink.storage.bucket import THREADS, Bucket
 
 _CONNECT_SECONDS = 5.0
 _REQUEST_SECONDS = 60.0
 _ATTEMPTS = 3
+_RETRY_SECONDS = 15.0
 _DEFAULT_REGION = "us-east-1"
 
 
@@ -32,7 +35,7 @@ def open_bucket(target: ObjectStore) -> Bucket:
     place = f"bucket {target.scheme}://{root}" + (f" at {endpoint}" if endpoint else "")
     secrets = tuple(secret.reveal() for _, secret in target.secrets if secret)
     try:
-        return Bucket(make(target), root, place, secrets)
+        return Bucket(make(target), root, place, secrets, flat=target.scheme in _FLAT)
     except (AttributeError, NotImplementedError) as missing:
         raise NotInstalled(f"this build of pyarrow has no client for {target.scheme}://") from missing
     except OSError as error:
@@ -45,6 +48,9 @@ def _s3(target: ObjectStore) -> pafs.FileSystem:
     region = target.option("region")
     if not region:
         region = _DEFAULT_REGION if endpoint else pafs.resolve_s3_region(target.bucket)
+    # A client keeps as many connections as there are threads for I/O; more requests at once would only queue.
+    if pa.io_thread_count() < THREADS:
+        pa.set_io_thread_count(THREADS)
     return pafs.S3FileSystem(
         access_key=target.secret("access-key").reveal() or None,
         secret_key=target.secret("secret-access-key").reveal() or None,
@@ -67,7 +73,11 @@ def _gcs(target: ObjectStore) -> pafs.FileSystem:
     endpoint = target.option("endpoint")
     split = urlsplit(endpoint if "://" in endpoint else f"https://{endpoint}")
     return pafs.GcsFileSystem(
-        anonymous=target.flag("anonymous"), scheme=split.scheme, endpoint_override=split.netloc or None
+        anonymous=target.flag("anonymous"),
+        scheme=split.scheme,
+        endpoint_override=split.netloc or None,
+        # Without a limit the library tries for a quarter of an hour, longer than a piece may take.
+        retry_time_limit=timedelta(seconds=_RETRY_SECONDS),
     )
 
 
@@ -83,6 +93,7 @@ def _azure(target: ObjectStore) -> pafs.FileSystem:
     )
 
 
+_FLAT = frozenset({"gcs", "gs"})
 _CLIENTS: dict[str, Callable[[ObjectStore], pafs.FileSystem]] = {
     "s3": _s3,
     "gcs": _gcs,
