@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import threading
 import uuid
 from collections.abc import Iterator
-from typing import Literal, get_args
+from typing import get_args
 
 import pyarrow.fs as pafs
 import pytest
@@ -18,13 +19,12 @@ from tailrace.sink.base import SinkSpec
 from tailrace.sink.storage.bucket import Bucket
 from tailrace.sink.storage.clients import open_bucket
 from tailrace.sink.storage.sink import StorageSink
-from tailrace.testing.services import connection
+from tailrace.testing.services import Cloud, connection
 from tests.sink.storage.folders import SUBSCRIPTION, Run, batch, table, ts
 
 CONFIG = '[sink]\nprotocol = "csv"\n[sink.csv]\ninclude-commit-ts = true\n'
 
 
-Cloud = Literal["s3", "gcs"]
 CLOUDS = [pytest.param(name, marks=pytest.mark.service(name)) for name in get_args(Cloud)]
 
 
@@ -88,7 +88,8 @@ def test_a_store_reads_lists_publishes_and_removes(store: Bucket) -> None:
 def test_a_staged_object_is_not_there_before_it_is_closed(store: Bucket) -> None:
     output = store.create("part")
     output.write(memoryview(b"x" * (12 << 20)))
-    assert store.entry("part") is None
+    early = store.entry("part")
+    assert early is None or early.size == 0
     output.close()
     entry = store.entry("part")
     assert entry is not None and entry.size == 12 << 20
@@ -146,6 +147,26 @@ def test_folders_are_seen_by_what_is_below_them(store: Bucket) -> None:
     assert store.names("a/x/deep") == ["1", "2"]
     store.remove_folder("a/x")
     assert store.folders("a") == ["y"]
+
+
+def test_a_reader_sees_the_old_content_or_the_new_and_nothing_between(store: Bucket) -> None:
+    store.replace([("metadata", b"00")])
+    seen: list[bytes | None] = []
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            seen.append(store.read("metadata"))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for at in range(1, 20):
+        store.replace([("metadata", f"{at:02}".encode())])
+    done.set()
+    reader.join()
+    numbers = [int(text) for text in seen if text]
+    assert len(numbers) == len(seen) > 0
+    assert numbers == sorted(numbers)
 
 
 def test_many_files_are_put_at_once_and_none_is_missing(store: Bucket) -> None:

@@ -72,6 +72,15 @@ class TestBucket(SinkConformance):
         return StorageTarget(store.uri(bucket, "out"), store.filesystem(), f"{bucket}/out")
 
 
+@pytest.mark.service("azure")
+class TestAzure(SinkConformance):
+    @pytest.fixture
+    def target(self) -> Target:
+        store = connection("azure")
+        bucket = store.new_bucket("conformance")
+        return StorageTarget(store.uri(bucket, "out"), store.filesystem(), f"{bucket}/out")
+
+
 @pytest.mark.service("gcs")
 class TestGoogle(SinkConformance):
     @pytest.fixture

@@ -5,6 +5,7 @@ Without keys in the URI the library looks for credentials where it always does (
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import timedelta
 from urllib.parse import urlsplit
@@ -14,7 +15,7 @@ import pyarrow.fs as pafs
 
 from tailrace.config import ObjectStore
 from tailrace.errors import ConfigError, NotInstalled, SinkAway
-from tailrace.sink.storage.bucket import THREADS, Bucket
+from tailrace.sink.storage.bucket import THREADS, Bucket, Kind
 
 _CONNECT_SECONDS = 5.0
 _REQUEST_SECONDS = 60.0
@@ -35,11 +36,19 @@ def open_bucket(target: ObjectStore) -> Bucket:
     place = f"bucket {target.scheme}://{root}" + (f" at {endpoint}" if endpoint else "")
     secrets = tuple(secret.reveal() for _, secret in target.secrets if secret)
     try:
-        return Bucket(make(target), root, place, secrets, flat=target.scheme in _FLAT)
+        return Bucket(make(target), root, place, secrets, _KINDS.get(target.scheme))
     except (AttributeError, NotImplementedError) as missing:
         raise NotInstalled(f"this build of pyarrow has no client for {target.scheme}://") from missing
+    except ValueError as error:
+        raise ConfigError(f"sink-uri: {_without(secrets, str(error))}") from error
     except OSError as error:
         raise SinkAway(f"{place} does not answer (its region is not known and could not be asked for)") from error
+
+
+def _without(secrets: tuple[str, ...], text: str) -> str:
+    for secret in secrets:
+        text = text.replace(secret, "******")
+    return text
 
 
 def _s3(target: ObjectStore) -> pafs.FileSystem:
@@ -82,18 +91,29 @@ def _gcs(target: ObjectStore) -> pafs.FileSystem:
 
 
 def _azure(target: ObjectStore) -> pafs.FileSystem:
+    account = target.option("account-name") or os.environ.get("AZURE_STORAGE_ACCOUNT", "")
+    if not account:
+        raise ConfigError("sink-uri names no account-name, and AZURE_STORAGE_ACCOUNT is not set")
+    token = target.secret("sas-token").reveal()
+    key = target.secret("account-key").reveal() or ("" if token else os.environ.get("AZURE_STORAGE_KEY", ""))
     endpoint = target.option("endpoint")
     split = urlsplit(endpoint if "://" in endpoint else f"https://{endpoint}")
+    # The library puts the account before an authority that begins with a dot, and into the path of any other.
+    authority = split.netloc.removeprefix(account) if split.netloc.startswith(f"{account}.") else split.netloc
     return pafs.AzureFileSystem(
-        account_name=target.option("account-name"),
-        account_key=target.secret("account-key").reveal() or None,
-        sas_token=target.secret("sas-token").reveal() or None,
-        blob_storage_authority=split.netloc or None,
+        account_name=account,
+        account_key=key or None,
+        sas_token=token or None,
+        blob_storage_authority=authority or None,
         blob_storage_scheme=split.scheme,
+        dfs_storage_authority=authority.replace(".blob.", ".dfs.") or None,
+        dfs_storage_scheme=split.scheme,
     )
 
 
-_FLAT = frozenset({"gcs", "gs"})
+_GOOGLE = Kind(flat=True, seconds=_REQUEST_SECONDS)
+_MICROSOFT = Kind(in_steps=True, seconds=_REQUEST_SECONDS)
+_KINDS = {"gcs": _GOOGLE, "gs": _GOOGLE, "azblob": _MICROSOFT, "azure": _MICROSOFT}
 _CLIENTS: dict[str, Callable[[ObjectStore], pafs.FileSystem]] = {
     "s3": _s3,
     "gcs": _gcs,

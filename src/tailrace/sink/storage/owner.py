@@ -19,7 +19,8 @@ from tailrace.sink.storage.paths import OWN
 OWNER = f"{OWN}/owner.json"
 LIVE_SECONDS = 60.0
 _RENEW_SECONDS = 15.0
-_PROBE = f"{OWN}/probe"
+_PROBES = f"{OWN}/probe"
+_PROBE = f"{_PROBES}/now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def foreign_owner(store: Store, subscription: str) -> Owner | None:
     """The live owner that is not this subscription, if there is one. Writes a probe: it needs the right to."""
     store.replace([(_PROBE, b"")])
     now, written, owner = store.entry(_PROBE), store.entry(OWNER), read_owner(store)
-    store.remove(_PROBE)
+    store.remove_folder(_PROBES)
     if owner is None or owner.subscription == subscription or owner.released:
         return None
     if now is None or written is None or now.modified - written.modified > LIVE_SECONDS:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, overload
 
 from tailrace.errors import NotFound
 from tailrace.pipeline.java import cache_folder
-from tailrace.testing.services import daemon, gcs, s3
+from tailrace.testing.services import azure, daemon, gcs, s3
 from tailrace.testing.services.catalogue import component, known, tool
-from tailrace.testing.services.component import Tool
+from tailrace.testing.services.component import Place, Tool
+
+Cloud = Literal["s3", "gcs", "azure"]
+Store = s3.S3Connection | gcs.GcsConnection | azure.AzureConnection
 
 
 def is_up(name: str) -> bool:
@@ -33,11 +37,17 @@ def program(name: Literal["promtool"]) -> Path:
 def connection(name: Literal["s3"]) -> s3.S3Connection: ...
 @overload
 def connection(name: Literal["gcs"]) -> gcs.GcsConnection: ...
+@overload
+def connection(name: Literal["azure"]) -> azure.AzureConnection: ...
+@overload
+def connection(name: Cloud) -> Store: ...
 
 
-def connection(name: Literal["s3", "gcs"]) -> s3.S3Connection | gcs.GcsConnection:
+def connection(name: Cloud) -> Store:
     """The client's side of a component; raises NotFound, with how to start it, where it does not run."""
     place = daemon.find(component(name))
     if place is None:
         raise NotFound(f"{name} does not run; `scripts/services up {name}` starts it")
-    return gcs.connection(place) if name == "gcs" else s3.connection(place)
+    made: dict[Cloud, Callable[[Place], Store]]
+    made = {"azure": azure.connection, "gcs": gcs.connection, "s3": s3.connection}
+    return made[name](place)
