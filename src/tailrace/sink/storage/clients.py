@@ -96,19 +96,23 @@ def _azure(target: ObjectStore) -> pafs.FileSystem:
         raise ConfigError("sink-uri names no account-name, and AZURE_STORAGE_ACCOUNT is not set")
     token = target.secret("sas-token").reveal()
     key = target.secret("account-key").reveal() or ("" if token else os.environ.get("AZURE_STORAGE_KEY", ""))
-    endpoint = target.option("endpoint")
-    split = urlsplit(endpoint if "://" in endpoint else f"https://{endpoint}")
-    # The library puts the account before an authority that begins with a dot, and into the path of any other.
-    authority = split.netloc.removeprefix(account) if split.netloc.startswith(f"{account}.") else split.netloc
+    scheme, authority = azure_service(account, target.option("endpoint"))
     return pafs.AzureFileSystem(
         account_name=account,
         account_key=key or None,
         sas_token=token or None,
         blob_storage_authority=authority or None,
-        blob_storage_scheme=split.scheme,
+        blob_storage_scheme=scheme,
         dfs_storage_authority=authority.replace(".blob.", ".dfs.") or None,
-        dfs_storage_scheme=split.scheme,
+        dfs_storage_scheme=scheme,
     )
+
+
+def azure_service(account: str, endpoint: str) -> tuple[str, str]:
+    """Scheme and authority as the library takes them: it puts the account before an authority that begins with a dot,
+    and into the path of any other."""
+    split = urlsplit(endpoint if "://" in endpoint else f"https://{endpoint}")
+    return split.scheme, split.netloc.removeprefix(account) if split.netloc.startswith(f"{account}.") else split.netloc
 
 
 _GOOGLE = Kind(flat=True, seconds=_REQUEST_SECONDS)
