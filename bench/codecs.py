@@ -18,6 +18,7 @@ from bench.tables import batch, ints100_table, narrow_table, wide_table
 from tailrace.change.batch import ChangeBatch
 from tailrace.change.schema import TableSchema
 from tailrace.codec.base import FileDecoder, FileEncoder
+from tailrace.codec.canal_json import CanalJsonDecoder, CanalJsonEncoder, CanalJsonOptions
 from tailrace.codec.csv import CsvDecoder, CsvEncoder, CsvOptions
 
 REFERENCE = "arrow_csv_narrow.rows_per_s"
@@ -46,11 +47,18 @@ def _csv(name: str, options: CsvOptions, updates: float = 0.0, deletes: float = 
     return Codec(name, CsvEncoder(options), CsvDecoder(options), tables, updates, deletes)
 
 
+def _canal_json(name: str, options: CanalJsonOptions, updates: float = 0.0, deletes: float = 0.0) -> Codec:
+    return Codec(name, CanalJsonEncoder(options), CanalJsonDecoder(options), tuple(TABLES), updates, deletes)
+
+
 CODECS: tuple[Codec, ...] = (
     _csv("csv", CsvOptions(include_commit_ts=True)),
     _csv("csv_old_value", CsvOptions(include_commit_ts=True, output_old_value=True), 0.2, 0.1),
     _csv("csv_joined", CsvOptions(quote="'", delimiter="||", include_commit_ts=True), 0.2, 0.1),
     _csv("csv_no_quote", CsvOptions(quote="", include_commit_ts=True)),
+    _canal_json("canal_json", CanalJsonOptions(enable_tidb_extension=True)),
+    _canal_json("canal_json_mix", CanalJsonOptions(enable_tidb_extension=True), 0.6, 0.1),
+    _canal_json("canal_json_changed", CanalJsonOptions(enable_tidb_extension=True, content_compatible=True), 0.6, 0.1),
 )
 
 
@@ -82,6 +90,9 @@ def _plain_bytes(table: pa.Table) -> pa.Buffer:
 
 def _measure(report: Report, codec: Codec, table: str, changes: ChangeBatch) -> None:
     data = codec.encoder.encode(changes)
+    one = changes.slice(0, 1)
+    report.add(f"{codec.name}.encode.{table}.one_row_us", _seconds(lambda: codec.encoder.encode(one)) * 1e6)
+    copied = data.size / _seconds(lambda: bytes(memoryview(data)))
     works: dict[str, Callable[[], object]] = {"encode": lambda: codec.encoder.encode(changes)}
     decoder = codec.decoder
     if decoder is not None:
@@ -91,6 +102,7 @@ def _measure(report: Report, codec: Codec, table: str, changes: ChangeBatch) -> 
         key = f"{codec.name}.{direction}.{table}"
         report.add(f"{key}.rows_per_s", changes.num_rows / seconds, REFERENCE)
         report.add(f"{key}.mb_per_s", data.size / 1e6 / seconds, COPY)
+        report.add(f"{key}.times_a_copy", copied * seconds / data.size)
 
 
 if __name__ == "__main__":

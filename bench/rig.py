@@ -26,6 +26,7 @@ from tailrace.server.service import Service, ServiceOptions
 from tailrace.server.subscriptions import Subscriptions
 
 WAIT_SECONDS = 600.0
+STATUS_SECONDS = 1.0
 
 
 class Rig:
@@ -33,6 +34,7 @@ class Rig:
         self._subscriptions = subscriptions
         self._conductor = conductor
         self._upstream = upstream
+        self._seen: dict[str, Tally] = {}
 
     def subscribe(self, name: str, sink: str, rules: tuple[str, ...], start: str = "snapshot", end: int = 0) -> None:
         request = SubscribeRequest(
@@ -41,21 +43,31 @@ class Rig:
         self._subscriptions.subscribe(request)
 
     def tally(self, name: str) -> Tally:
-        return self._conductor.tally(name)
+        """What a subscription has moved, also after it has finished and is carried no more."""
+        try:
+            self._seen[name] = self._conductor.tally(name)
+        except KeyError:
+            if name not in self._seen:
+                raise
+        return self._seen[name]
 
     def wait(self, name: str, to_ts: Ts) -> float:
         """Seconds until everything up to a ts is durable; raises what the subscription failed of."""
-        begun = time.perf_counter()
+        begun = asked = time.perf_counter()
         while True:
             try:
-                if self._conductor.tally(name).report.to_ts >= to_ts:
+                if self.tally(name).report.to_ts >= to_ts:
                     return time.perf_counter() - begun
             except KeyError:
                 pass  # not claimed yet
-            record = self._subscriptions.status(name).subscription
-            if record.state == "failed" and record.error is not None:
-                raise record.error
-            if time.perf_counter() - begun > WAIT_SECONDS:
+            now = time.perf_counter()
+            # A status costs milliseconds, which would be taken from what is measured.
+            if now - asked > STATUS_SECONDS:
+                asked = now
+                record = self._subscriptions.status(name).subscription
+                if record.state == "failed" and record.error is not None:
+                    raise record.error
+            if now - begun > WAIT_SECONDS:
                 raise TailraceError(f"{name} is not there after {WAIT_SECONDS:.0f} s: {self.tally(name).report}")
             time.sleep(0.01)
 

@@ -23,7 +23,8 @@
         ├── Locked           TR-3104   a transaction is in the way
         ├── SinkAway         TR-4101   the target does not answer, or is full
         ├── WorkerLost       TR-5101   a Spark job or its worker died
-        └── MetaAway         TR-5102   the meta database or the server does not answer
+        ├── MetaAway         TR-5102   the meta database or the server does not answer
+        └── Overdue          TR-5103   a piece or a step did not end in its time
 
 Each error names the thing, the place and what would be right, and carries subscription, table and position where
 they are known. A boundary wraps a foreign exception once; nothing swallows one. A secret never enters a message.
@@ -159,6 +160,10 @@ class WorkerLost(Transient):
 
 class MetaAway(Transient):
     code = "TR-5102"
+
+
+class Overdue(Transient):
+    code = "TR-5103"
 
 
 def _kinds(base: type[TailraceError]) -> dict[str, type[TailraceError]]:

@@ -32,8 +32,7 @@ def used(module: Module) -> set[str]:
 
 
 def test_every_event_and_metric_is_used() -> None:
-    # Waits for the pipeline that puts pieces on probation.
-    unused = KNOWN - {name for module in source() for name in used(module)} - {"PIECES_ON_PROBATION"}
+    unused = KNOWN - {name for module in source() for name in used(module)}
     assert unused == set()
 
 

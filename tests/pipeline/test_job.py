@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tailrace.pipeline.carry import Order
-from tailrace.pipeline.job import LocalRunner, Runner, SparkRunner
+from tailrace.pipeline.job import LocalRunner, Runner, SparkRunner, Terms
 from tailrace.pipeline.session import SessionOptions
 from tailrace.progress.cut import Piece
 from tailrace.sink.base import SinkSpec
@@ -17,6 +17,7 @@ from tailrace.upstream.base import UpstreamSpec
 
 NOWHERE = UpstreamSpec("nowhere://x")
 EMPTY = UpstreamSpec("memory://empty")
+TERMS = Terms(slots=2, patience=30.0)
 
 
 def order(number: int, upstream: UpstreamSpec = EMPTY) -> Order:
@@ -44,13 +45,13 @@ def runner(request: pytest.FixtureRequest, killed: Path) -> Iterator[Runner]:
 
 
 def test_a_killed_worker_is_replaced_and_its_pieces_run_again(runner: Runner, killed: Path) -> None:
-    receipts = runner.run([order(number) for number in range(5)])
+    receipts = runner.run([order(number) for number in range(5)], TERMS)
     assert [(receipt.piece, receipt.error) for receipt in receipts] == [(number, None) for number in range(5)]
     assert len(list(killed.iterdir())) == (1 if isinstance(runner, SparkRunner) else 0)
 
 
 def test_a_piece_that_fails_answers_with_its_error_and_fails_nobody_else(runner: Runner) -> None:
-    receipts = runner.run([order(0), order(1, NOWHERE), order(2)])
+    receipts = runner.run([order(0), order(1, NOWHERE), order(2)], TERMS)
     assert [receipt.error is None for receipt in receipts] == [True, False, True]
     assert receipts[1].error is not None
     assert receipts[1].error["kind"] == "ConfigError"
@@ -59,5 +60,5 @@ def test_a_piece_that_fails_answers_with_its_error_and_fails_nobody_else(runner:
 
 def test_two_threads_can_run_jobs_at_once(runner: Runner) -> None:
     with ThreadPoolExecutor(2) as pool:
-        both = list(pool.map(lambda first: runner.run([order(first + at) for at in range(3)]), [0, 10]))
+        both = list(pool.map(lambda first: runner.run([order(first + at) for at in range(3)], TERMS), [0, 10]))
     assert [[receipt.piece for receipt in receipts] for receipts in both] == [[0, 1, 2], [10, 11, 12]]

@@ -9,11 +9,14 @@ import pytest
 from tailrace.errors import SinkAway, WorkerLost
 from tailrace.observe.metrics import METER
 from tailrace.pipeline.carry import Order
+from tailrace.pipeline.job import Terms
 from tailrace.pipeline.metering import MeteredRunner
 from tailrace.progress.cut import Piece, Receipt
 from tailrace.sink.base import SinkSpec
 from tailrace.upstream.base import UpstreamSpec
 from tests.observe.shown import samples
+
+TERMS = Terms(3, 1.0)
 
 
 class Answering:
@@ -26,7 +29,7 @@ class Answering:
     def open(self) -> None:
         self.told.append("open")
 
-    def run(self, orders: Sequence[Order]) -> list[Receipt]:
+    def run(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
         self.running = counted("tailrace_pieces_running")
         if orders[0].piece.subscription == "poison":
             raise WorkerLost("the job died")
@@ -58,7 +61,7 @@ def test_receipts_pass_and_stages_are_counted_by_subscription() -> None:
     jobs = counted("tailrace_job_seconds_count", result="done")
     metered = MeteredRunner(runner, lambda: next(times))
     metered.open()
-    receipts = metered.run([order("a", 0), order("b", 1)])
+    receipts = metered.run([order("a", 0), order("b", 1)], TERMS)
     metered.close()
     assert [receipt.piece for receipt in receipts] == [0, 1]
     assert (metered.slots, runner.told, runner.running) == (3, ["open", "close"], 2)
@@ -73,7 +76,7 @@ def test_a_job_that_fails_whole_is_counted_and_its_error_passes() -> None:
     errors = counted("tailrace_piece_errors_total", code="TR-5101")
     jobs = counted("tailrace_job_seconds_count", result="failed")
     with pytest.raises(WorkerLost, match="the job died"):
-        MeteredRunner(Answering()).run([order("poison", 0), order("poison", 1)])
+        MeteredRunner(Answering()).run([order("poison", 0), order("poison", 1)], TERMS)
     assert counted("tailrace_piece_errors_total", code="TR-5101") == errors + 2
     assert counted("tailrace_job_seconds_count", result="failed") == jobs + 1
     assert counted("tailrace_pieces_running") == counted("tailrace_jobs_running") == 0

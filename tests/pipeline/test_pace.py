@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pytest
 
 from tailrace.pipeline.pace import GIVE_UP_SECONDS, LONGEST_WAIT, Pace, Patience, Rate
@@ -37,9 +40,16 @@ def test_an_idle_sink_is_told_again_after_its_idle_seconds() -> None:
     clock = Hand()
     pace = Pace(capabilities(5.0), clock)
     pace.told()
-    assert not pace.idle_due()
+    assert pace.until_idle() == 2 and pace.tells_idle
     clock.at += 2
-    assert pace.idle_due()
+    assert pace.until_idle() == 0
+
+
+def test_a_sink_that_asks_for_nothing_is_told_nothing_while_time_is_noted_all_the_same() -> None:
+    clock = Hand()
+    pace = Pace(replace(capabilities(0.0), idle_seconds=math.inf), clock)
+    pace.told()
+    assert not pace.tells_idle and 0 < pace.until_idle() < 10
 
 
 def test_waits_grow_up_to_a_limit_and_start_small_again() -> None:

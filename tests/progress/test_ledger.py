@@ -323,3 +323,71 @@ def test_a_thousand_ranges_move_in_a_tenth_of_a_second(ledger: Ledger) -> None:
         best, progress = min(best, time.process_time() - began), after
     assert best < 0.1
     assert ledger.load(NAME) == progress
+
+
+def later(progress: Progress, to_ts: int) -> Progress:
+    return replace(progress, to_ts=to_ts)
+
+
+def test_time_without_changes_passes_for_many_at_once_and_moves_nothing_else(
+    ledger: Ledger, meta: MetaDatabase, held: Progress
+) -> None:
+    add_subscription(meta, "users")
+    users = Progress("users", ranges=positions(2))
+    ledger.hold("users", 1, users)
+    assert ledger.pass_time([(1, later(held, 500)), (1, later(users, 600))]) == {NAME: 500, "users": 600}
+    assert ledger.load(NAME) == later(held, 500)
+    assert ledger.load("users") == later(users, 600)
+    after = later(moved(held, 1), 700)
+    ledger.begin(cut_of(1), after)
+    ledger.finish(cut_of(1), after)
+    assert ledger.load(NAME) == after
+
+
+def test_time_passes_for_nobody_whose_epoch_is_over_and_for_the_others_all_the_same(
+    ledger: Ledger, meta: MetaDatabase, held: Progress
+) -> None:
+    add_subscription(meta, "users")
+    users = Progress("users", ranges=positions(2))
+    ledger.hold("users", 1, users)
+    raise_epoch(meta)
+    assert ledger.pass_time([(1, later(held, 500)), (1, later(users, 600))]) == {NAME: held.to_ts, "users": 600}
+    assert Ledger(meta, CLUSTER).load(NAME) == held
+
+
+def test_time_passes_neither_during_a_cut_nor_from_before_one_and_never_back(ledger: Ledger, held: Progress) -> None:
+    after = moved(held, 1)
+    ledger.begin(cut_of(1), after)
+    assert ledger.pass_time([(1, later(held, 500))]) == {NAME: held.to_ts}
+    ledger.finish(cut_of(1), after)
+    assert ledger.pass_time([(1, later(held, 500))]) == {NAME: after.to_ts}
+    assert ledger.pass_time([(1, later(after, 500))]) == {NAME: 500}
+    assert ledger.pass_time([(1, later(after, 400))]) == {NAME: 500}
+    assert ledger.load(NAME) == later(after, 500)
+
+
+def test_a_plan_made_before_time_passed_is_finished_after_it(
+    ledger: Ledger, meta: MetaDatabase, held: Progress
+) -> None:
+    """Two threads of one server: what the ledger remembers of a subscription is read anew."""
+    other = Ledger(meta, CLUSTER)
+    other.pass_time([(1, later(held, 500))])
+    after = later(moved(held, 1), 700)
+    ledger.begin(cut_of(1), after)
+    other.pass_time([(1, later(held, 600))])
+    ledger.finish(cut_of(1), after)
+    assert ledger.load(NAME) == after
+
+
+def test_a_thousand_idle_subscriptions_are_saved_in_a_tenth_of_a_second(ledger: Ledger, meta: MetaDatabase) -> None:
+    idle = [Progress(f"idle-{number:04}", ranges=positions(1)) for number in range(1000)]
+    for progress in idle:
+        add_subscription(meta, progress.subscription)
+        ledger.hold(progress.subscription, 1, progress)
+    best = 1e9
+    for to_ts in range(1, 5):
+        began = time.process_time()
+        saved = ledger.pass_time([(1, later(progress, to_ts)) for progress in idle])
+        best = min(best, time.process_time() - began)
+        assert set(saved.values()) == {to_ts}
+    assert best < 0.1

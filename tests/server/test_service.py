@@ -10,16 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import inspect, select, text, update
 
 from tailrace.change.tso import MAX_TS
-from tailrace.errors import MetaVersion, SinkRefused, UpstreamAway
+from tailrace.errors import AlreadyExists, MetaVersion, SinkRefused, UpstreamAway
 from tailrace.pipeline.assignment import Report
 from tailrace.progress import tables
 from tailrace.progress.database import MetaDatabase
 from tailrace.progress.ledger import Ledger
 from tailrace.progress.position import Progress
 from tailrace.server.claims import Claims
+from tailrace.server.members import Members
 from tailrace.server.requests import SubscribeRequest
 from tailrace.server.service import Service, ServiceOptions
 from tailrace.server.subscriptions import Subscriptions
@@ -29,7 +30,9 @@ from tests.server.carriers import IdleCarrier, until
 
 
 @contextmanager
-def running(meta: MetaDatabase, owner: str = "one", lease: float = 10.0) -> Iterator[tuple[Service, IdleCarrier]]:
+def running(
+    meta: MetaDatabase, owner: str = "one", lease: float = 10.0, name: str = ""
+) -> Iterator[tuple[Service, IdleCarrier]]:
     made: list[IdleCarrier] = []
 
     def make(ledger: Ledger, listener: object) -> IdleCarrier:
@@ -37,7 +40,7 @@ def running(meta: MetaDatabase, owner: str = "one", lease: float = 10.0) -> Iter
         made.append(IdleCarrier(ledger, listener))
         return made[0]
 
-    service = Service(meta, ServiceOptions(owner, CLUSTER, lease, poll_seconds=0.02), make)
+    service = Service(meta, ServiceOptions(owner, CLUSTER, lease, poll_seconds=0.02, name=name), make)
     service.start()
     try:
         yield service, made[0]
@@ -252,3 +255,100 @@ def test_waiting_ends_when_the_server_is_asked_to_stop(meta: MetaDatabase) -> No
         assert not service.wait(0.01)
         service.ask_to_stop()
         assert service.wait(5)
+
+
+def subscribe_many(subscriptions: Subscriptions, request: SubscribeRequest, number: int) -> set[str]:
+    names = {f"s{at:02}" for at in range(number)}
+    for name in names:
+        subscriptions.subscribe(replace(request, name=name))
+    return names
+
+
+def test_two_and_three_servers_share_evenly_and_nothing_is_carried_twice_or_lost(
+    meta: MetaDatabase, subscriptions: Subscriptions, request_of_orders: SubscribeRequest
+) -> None:
+    names = subscribe_many(subscriptions, request_of_orders, 12)
+    with running(meta, "one", 1.0) as (_, first):
+        until(lambda: len(first.carried) == 12)
+        with running(meta, "two", 1.0) as (_, second):
+            until(lambda: len(first.carried) == len(second.carried) == 6)
+            with running(meta, "three", 1.0) as (_, third):
+                carriers = (first, second, third)
+                until(lambda: [len(each.carried) for each in carriers] == [4, 4, 4])
+                assert set().union(*(each.carried for each in carriers)) == names
+            until(lambda: len(first.carried) == len(second.carried) == 6)
+        until(lambda: set(first.carried) == names)
+
+
+def test_a_handover_waits_for_no_lease(
+    meta: MetaDatabase, subscriptions: Subscriptions, request_of_orders: SubscribeRequest
+) -> None:
+    """Each is carried again a moment after it was let go, though leases last a minute."""
+    names = subscribe_many(subscriptions, request_of_orders, 8)
+    with running(meta, "one", 60.0) as (_, first):
+        until(lambda: len(first.carried) == 8)
+        with running(meta, "two", 60.0) as (_, second):
+            until(lambda: len(second.carried) == 4, 3.0)
+            until(lambda: first.carried.keys() | second.carried.keys() == names, 0.5)
+
+
+def test_a_server_that_died_counts_no_more_and_its_subscriptions_are_taken_over(
+    meta: MetaDatabase, subscriptions: Subscriptions, request_of_orders: SubscribeRequest
+) -> None:
+    names = subscribe_many(subscriptions, request_of_orders, 6)
+    dead = Members(meta, CLUSTER, "dead", "dead", 0.6)
+    dead.join()
+    assert len(Claims(meta, CLUSTER, "dead", 0.6).take(most=3)) == 3
+    with running(meta, "one", 0.6) as (_, carrier):
+        until(lambda: len(carrier.carried) == 3)
+        until(lambda: set(carrier.carried) == names, 3.0)
+
+
+def test_two_servers_of_one_name_are_refused_and_the_first_goes_on(
+    meta: MetaDatabase, subscriptions: Subscriptions, request_of_orders: SubscribeRequest
+) -> None:
+    subscriptions.subscribe(request_of_orders)
+    with running(meta, "one", 0.6, "north") as (_, carrier):
+        until(lambda: "orders" in carrier.carried)
+        with pytest.raises(AlreadyExists, match=r"a server named north .* --name"), running(meta, "two", 0.6, "north"):
+            pass
+        assert "orders" in carrier.carried
+
+
+def test_a_table_of_servers_that_is_gone_is_made_anew(
+    meta: MetaDatabase,
+    subscriptions: Subscriptions,
+    request_of_orders: SubscribeRequest,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    subscriptions.subscribe(request_of_orders)
+    with running(meta, lease=0.6) as (_, carrier):
+        until(lambda: "orders" in carrier.carried)
+        with meta.writing() as connection:
+            tables.server.drop(connection)
+        until(lambda: inspect(meta._engine).has_table("server"))
+        time.sleep(0.2)
+        assert carrier.told == ["start", "add orders 1"]
+    assert any("made anew" in str(getattr(record, "fields", "")) for record in caplog.records)
+
+
+def test_a_lease_table_that_is_gone_is_said_once_and_nothing_is_lost_when_it_is_back(
+    meta: MetaDatabase,
+    subscriptions: Subscriptions,
+    request_of_orders: SubscribeRequest,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO", "tailrace")
+    subscriptions.subscribe(request_of_orders)
+    with running(meta, lease=0.6) as (_, carrier):
+        until(lambda: "orders" in carrier.carried)
+        with meta.writing() as connection:
+            connection.execute(text("ALTER TABLE subscription RENAME TO away"))
+        until(lambda: "remove orders" in carrier.told)
+        time.sleep(0.2)
+        with meta.writing() as connection:
+            connection.execute(text("ALTER TABLE away RENAME TO subscription"))
+        until(lambda: carrier.told[-1] == "add orders 2")
+        until(lambda: any(record.message == "server-recovered" for record in caplog.records))
+    said = [record.fields["reason"] for record in caplog.records if record.message == "server-troubled"]  # type: ignore[attr-defined]
+    assert len([reason for reason in said if "no such table: subscription" in reason]) == 1

@@ -14,7 +14,7 @@ from tests.vectors.check import ROOT, check_document, check_folder, documents
 
 DATA = Path(__file__).parent / "data"
 FOUND = {str(path.relative_to(DATA)): document for path, document in documents(DATA)}
-NOT_YET = frozenset({"checkpoint", "column_selectors", "ddl", "dispatch", "event_filters"})
+NOT_YET = frozenset({"column_selectors", "dispatch", "event_filters"})
 
 
 @pytest.mark.parametrize("name", sorted(FOUND))

@@ -49,6 +49,7 @@ STOP_SECONDS = 5.0
     metavar="SECONDS",
     help="How soon another server takes over what this one carried, when it dies.",
 )
+@click.option("--name", default="", metavar="NAME", help="Of this server in its cluster; made up when left out.")
 @click.option("--log-format", type=click.Choice(["json", "text"]), default="json", show_default=True)
 @click.option(
     "--port-file", type=click.Path(path_type=Path), metavar="FILE", help="Write the port here once it answers."
@@ -64,6 +65,7 @@ def server(
     upstream: str,
     cluster_id: int,
     lease: float,
+    name: str,
     log_format: str,
     port_file: Path | None,
     parent_pipe: bool,
@@ -72,8 +74,8 @@ def server(
     make_carrier = _carriers(master, driver_memory, conf)
     set_up(sys.stderr, "json" if log_format == "json" else "text")
     database = open_meta(meta)
-    owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-    service = Service(database, ServiceOptions(owner, cluster_id, lease), make_carrier)
+    owner = f"{name or f'{socket.gethostname()}:{os.getpid()}'}:{uuid.uuid4().hex[:8]}"
+    service = Service(database, ServiceOptions(owner, cluster_id, lease, name=name or owner), make_carrier)
     subscriptions = Subscriptions(database, cluster_id, service.wake)
     http_port = HttpPort(http, pages(service, Overview(database, cluster_id))) if http else None
     answering, port = serve(Servicer(subscriptions, cluster_id, upstream), listen)

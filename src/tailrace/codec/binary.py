@@ -7,6 +7,7 @@ index of the first such value, so that no damaged cell becomes a value. Nothing 
 from __future__ import annotations
 
 import binascii
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -44,19 +45,31 @@ def content(values: pa.Array) -> tuple[npt.NDArray[np.int64], memoryview]:
     return wide - wide[0], held
 
 
+def gathered(texts: Iterable[pa.Buffer], count: int) -> pa.Buffer:
+    """`count` texts one after the other; each is copied before the next is made, which then takes over its memory."""
+    if count == 1:
+        return next(iter(texts))
+    out, length = pa.allocate_buffer(0, resizable=True), 0
+    for text in texts:
+        if length + text.size > out.size:
+            out.resize(length + text.size + text.size * (count if not length else 1) * 17 // 16)
+        np.frombuffer(out, np.uint8)[length : length + text.size] = np.frombuffer(text, np.uint8)
+        length += text.size
+    return out.slice(0, length)
+
+
 def spans(
     starts: npt.NDArray[np.integer[Any]],
     ends: npt.NDArray[np.integer[Any]],
     data: npt.NDArray[np.uint8],
     absent: npt.NDArray[np.bool_] | None = None,
 ) -> pa.BinaryArray:
-    """The bytes from each start to its end, which rise; NULL where `absent` says so."""
-    borders = np.empty((len(starts), 2), np.int32)
-    borders[:, 0], borders[:, 1] = starts, ends
-    count = max(2 * len(starts) - 1, 0)
+    """The bytes from each start to its end, in whatever order; NULL where `absent` says so."""
+    borders = np.empty(2 * len(starts) + 1, np.int32)
+    borders[:-1:2], borders[1::2], borders[-1] = starts, ends, len(data)
     buffers = [None, pa.py_buffer(borders), pa.py_buffer(data)]
-    between = pa.Array.from_buffers(pa.binary(), count, buffers)  # every other value is what lies between two spans
-    return between.take(pa.array(np.arange(0, count, 2, dtype=np.int32), mask=absent))
+    between = pa.Array.from_buffers(pa.binary(), 2 * len(starts), buffers)  # every other value lies between two spans
+    return between.take(pa.array(np.arange(0, 2 * len(starts), 2, dtype=np.int32), mask=absent))
 
 
 def _rebuilt(like: pa.Array, offsets: npt.NDArray[np.int64], text: npt.NDArray[np.uint8]) -> pa.StringArray:

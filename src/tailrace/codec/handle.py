@@ -101,12 +101,17 @@ def _six_digits(text: pa.StringArray) -> pa.StringArray:
     )
 
 
+def _key_float(values: pa.Array) -> pa.StringArray:
+    """A key holds every float as one of 64 bits."""
+    return fixed_text(values.cast(pa.float64()))
+
+
 _MOMENT = r"^(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)(?: (?P<h>\d\d):(?P<i>\d\d):(?P<s>\d\d)(?:\.(?P<f>\d+))?)?$"
 _FRACTION = r"^[^.]*\.?(?P<f>\d*)$"
 _TEXTS: dict[str, Callable[[pa.Array], pa.StringArray]] = {
     "date": _packed_moment,
     "datetime": _packed_moment,
     "time": _six_digits,
-    "float": fixed_text,
-    "double": fixed_text,
+    "float": _key_float,
+    "double": _key_float,
 }

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tailrace.change.batch import ChangeBatch
-from tailrace.errors import TailraceError, WorkerLost
+from tailrace.errors import Overdue, TailraceError, WorkerLost
 from tailrace.observe.failpoints import reach
 from tailrace.pipeline import worker
 from tailrace.pipeline.merge import merge
@@ -56,12 +56,13 @@ class _Clock:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begun
 
 
-def carry(order: Order) -> Receipt:
-    """The receipt of one attempt; never raises for what went wrong with the piece."""
+def carry(order: Order, gone: threading.Event | None = None) -> Receipt:
+    """The receipt of one attempt; never raises for what went wrong with the piece. An attempt that nobody waits for
+    any more (`gone`) ends at its next batch and leaves nothing."""
     piece = order.piece
     place = {"subscription": piece.subscription, "table": str(piece.table_id), "position": piece.name}
     try:
-        return _attempt(order)
+        return _attempt(order, gone or threading.Event())
     except TailraceError as error:
         failure = error.at(**place)
     except Exception as error:
@@ -70,16 +71,16 @@ def carry(order: Order) -> Receipt:
     return Receipt(piece.number, error=failure.to_fields())
 
 
-def _attempt(order: Order) -> Receipt:
+def _attempt(order: Order, gone: threading.Event) -> Receipt:
     piece, clock = order.piece, _Clock()
     upstream, sink = worker.upstreams.get(order.upstream), worker.sinks.get(order.sink)
     writer = sink.writer(piece)
     try:
         reached: tuple[Reached, ...] = ()
         if piece.phase == "snapshot":
-            reached = tuple(_snapshot(upstream, piece, span, writer, clock) for span in piece.spans)
+            reached = tuple(_snapshot(upstream, piece, span, writer, clock, gone) for span in piece.spans)
         else:
-            _log(upstream, sink, piece, writer, clock)
+            _log(upstream, sink, piece, writer, clock, gone)
         with clock.stage("close"):
             written = writer.close()
     except BaseException:
@@ -89,7 +90,9 @@ def _attempt(order: Order) -> Receipt:
     return Receipt(piece.number, written.rows, written.bytes, written.payload, reached=reached, seconds=clock.seconds)
 
 
-def _snapshot(upstream: Upstream, piece: Piece, span: Span, writer: SinkWriter, clock: _Clock) -> Reached:
+def _snapshot(
+    upstream: Upstream, piece: Piece, span: Span, writer: SinkWriter, clock: _Clock, gone: threading.Event
+) -> Reached:
     """Pages from the span's first key on, until the piece's share is full or the span has no more."""
     last, end = span.after_key, False
 
@@ -106,11 +109,13 @@ def _snapshot(upstream: Upstream, piece: Piece, span: Span, writer: SinkWriter, 
             last, end = page.last_key or last, page.end
             yield from page.batches
 
-    _write(_ahead(pages), writer, clock)
+    _write(_ahead(pages), writer, clock, gone)
     return Reached(span.range.id, last, end)
 
 
-def _log(upstream: Upstream, sink: Sink, piece: Piece, writer: SinkWriter, clock: _Clock) -> None:
+def _log(
+    upstream: Upstream, sink: Sink, piece: Piece, writer: SinkWriter, clock: _Clock, gone: threading.Event
+) -> None:
     def span_batches(span: Span) -> Iterator[ChangeBatch]:
         return log_batches(upstream, span.range, span.from_index, piece.from_ts, piece.to_ts, PAGE_BYTES)
 
@@ -126,12 +131,14 @@ def _log(upstream: Upstream, sink: Sink, piece: Piece, writer: SinkWriter, clock
             yield batch
 
     large = piece.bytes > PAGE_BYTES
-    _write(_ahead(batches) if large else batches(), writer, clock)
+    _write(_ahead(batches) if large else batches(), writer, clock, gone)
 
 
-def _write(batches: Iterator[ChangeBatch], writer: SinkWriter, clock: _Clock) -> None:
+def _write(batches: Iterator[ChangeBatch], writer: SinkWriter, clock: _Clock, gone: threading.Event) -> None:
     reach("piece-before-write")
     for batch in batches:
+        if gone.is_set():
+            raise Overdue("nobody waits for this attempt any more")
         if batch.num_rows:
             with clock.stage("write"):
                 writer.write(batch)

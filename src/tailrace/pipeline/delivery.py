@@ -11,14 +11,18 @@ The order in which a cut is delivered is the whole of exactly-once, and it is wr
 A crash before the naming is saved leaves nothing that counts, and the cut is planned anew; a crash after it is
 followed by `_finish_pending`, which replays the naming and goes on with the same plan. No other module calls these.
 
-A cut never crosses a DDL and never ends above what every range and the DDL log are resolved to (`cuts`).
+Nothing here waits for its turn: `begin` says what is to be carried next, or for how long there is nothing to do, and
+`finish` delivers what was carried. Who calls them, and on which thread, is the conductor's. A cut never crosses a DDL
+and never ends above what every range and the DDL log are resolved to (`cuts`).
+
+While nothing happens no cut is made: the sink is told how far time went, and the conductor saves that in the ledger
+now and then, for many subscriptions at once (`idle_progress`). After a crash in between, the same time goes by again.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from tailrace.change.ddl import DdlEvent
 from tailrace.change.tso import Ts
@@ -27,7 +31,7 @@ from tailrace.observe.failpoints import reach
 from tailrace.pipeline.assignment import Assignment
 from tailrace.pipeline.carry import Order
 from tailrace.pipeline.cuts import bounds
-from tailrace.pipeline.jobs import Jobs
+from tailrace.pipeline.lookout import Lookout
 from tailrace.pipeline.outcome import IndexHints, log_outcome, snapshot_outcome, without_table
 from tailrace.pipeline.pace import Pace
 from tailrace.pipeline.pieces import log_pieces, snapshot_pieces
@@ -42,29 +46,60 @@ from tailrace.sink.base import Sink
 from tailrace.upstream.base import Frontier, Mark, Upstream
 
 SNAPSHOT_ROWS = 1_000_000
-POLL_SECONDS = 1.0
-BREATH_SECONDS = 0.01
+BREATH_SECONDS, LONGEST_BREATH = 0.01, 0.5
+# Nobody looks more often than this at a subscription for which nothing happens.
+GLANCE_SECONDS = 2.0
 RELEASE_SECONDS = 30.0
+IDLE_RELEASE_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cargo:
+    """A cut on its way: its pieces, and what will be said of it once they are carried."""
+
+    cut: Cut
+    pieces: tuple[Piece, ...]
+    orders: tuple[Order, ...]
+    events: tuple[DdlEvent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Nothing to carry for so many seconds; `deaf`: whatever may happen meanwhile."""
+
+    seconds: float
+    deaf: bool = False
 
 
 class Delivery:
     """Made for one stay: after any error it is thrown away, and a new one begins from the ledger."""
 
     def __init__(
-        self, assignment: Assignment, ledger: Ledger, upstream: Upstream, sink: Sink, jobs: Jobs, tally: Tally
+        self,
+        assignment: Assignment,
+        ledger: Ledger,
+        upstream: Upstream,
+        sink: Sink,
+        lookout: Lookout,
+        tally: Tally,
+        wake: Callable[[], None],
     ) -> None:
         self._assignment = assignment
         self._ledger = ledger
         self._upstream = upstream
         self._sink = sink
-        self._jobs = jobs
         self._tally = tally
+        self._watch = lookout.watch(wake)
         rules = TableFilter(assignment.rules, assignment.case_sensitive)
         self._territory = Territory(upstream, assignment.subscription, rules)
         self._pace = Pace(sink.capabilities)
         self._releases = Pace(replace(sink.capabilities, cut_seconds=RELEASE_SECONDS))
+        self._idle_releases = Pace(replace(sink.capabilities, cut_seconds=IDLE_RELEASE_SECONDS))
         self._hints = IndexHints()
         self._progress = Progress(assignment.subscription)
+        self._saved_ts: Ts = 0
+        self._released_ts: Ts = 0
+        self._breaths = 0
 
     def open(self) -> None:
         """Take the seat: find or make the first progress, and finish what a predecessor had begun."""
@@ -76,38 +111,70 @@ class Delivery:
             self._name_tables()
             self._ledger.hold(name, epoch, saved)
         self._progress = saved
+        self._saved_ts = saved.to_ts
+        self._releases.cut()
+        self._idle_releases.cut()
         self._sink.open(seat)
         self._finish_pending(seat)
         self._territory.return_to(self._progress)
         self._tally.settled(self._progress)
 
+    def close(self) -> None:
+        """Nothing is looked at any more. The sink is closed by whoever opened it."""
+        self._watch.close()
+
     @property
     def finished(self) -> bool:
         return self._progress.to_ts >= self._assignment.end_ts
 
-    def step(self, stop: threading.Event) -> None:
-        """Deliver the next cut, or wait a moment for one."""
-        if any(position.stage is Stage.SNAPSHOT for position in self._progress.ranges):
-            self._snapshot_step()
-        else:
-            self._log_step(stop)
-        if self._releases.until_cut() == 0 and self._progress.to_ts:
-            self._territory.release(list(self._territory.routes.values()), self._progress.to_ts)
-            self._releases.cut()
+    @property
+    def idle_progress(self) -> Progress | None:
+        """How far time went without a cut, where that is not saved; for any thread."""
+        progress = self._progress
+        return progress if progress.to_ts > self._saved_ts else None
 
-    def _snapshot_step(self) -> None:
-        waiting = [position for position in self._progress.ranges if position.stage is Stage.SNAPSHOT]
-        version = waiting[0].current_snapshot_version
-        together = [each for each in waiting if each.current_snapshot_version == version][: 2 * self._jobs.slots]
-        cut = self._next_cut("snapshot", 0, version)
-        limit = self._sink.capabilities.piece_bytes
-        pieces = snapshot_pieces(cut, together, self._territory.routes, SNAPSHOT_ROWS, limit)
+    def saved(self, to_ts: Ts) -> None:
+        """The ledger stands there; for any thread, since it only rises."""
+        self._saved_ts = max(self._saved_ts, to_ts)
+
+    def begin(self, slots: int) -> Cargo | Rest:
+        """What has to be carried next, in tasks of which so many run at once, or how long there is nothing to do."""
+        self._release_what_is_delivered()
+        if any(position.stage is Stage.SNAPSHOT for position in self._progress.ranges):
+            return self._snapshot_cargo(slots)
+        return self._log_cargo(slots)
+
+    def finish(self, cargo: Cargo, receipts: Sequence[Receipt]) -> None:
+        """Deliver what was carried; raises the worst error of its pieces, with nothing left behind."""
         try:
-            receipts = self._carry(cut, pieces)
+            failed = [from_fields(receipt.error) for receipt in receipts if receipt.error]
+            if failed:
+                raise _worst(failed)
         except TableGone as gone:
+            self._sink.abort(cargo.cut)
+            if cargo.cut.phase != "snapshot":
+                raise
             self._end_snapshot_of(gone)
             return
-        self._deliver(cut, receipts, (), snapshot_outcome(self._progress, cut, receipts))
+        except TailraceError:
+            self._sink.abort(cargo.cut)
+            raise
+        if cargo.cut.phase == "snapshot":
+            self._deliver(cargo.cut, receipts, (), snapshot_outcome(self._progress, cargo.cut, receipts))
+        else:
+            self._finish_log(cargo, receipts)
+
+    def abort(self, cargo: Cargo) -> None:
+        """Its job failed: nothing of it stays."""
+        self._sink.abort(cargo.cut)
+
+    def _snapshot_cargo(self, slots: int) -> Cargo:
+        waiting = [position for position in self._progress.ranges if position.stage is Stage.SNAPSHOT]
+        version = waiting[0].current_snapshot_version
+        together = [each for each in waiting if each.current_snapshot_version == version][: 2 * slots]
+        cut = self._next_cut("snapshot", 0, version)
+        limit = self._sink.capabilities.piece_bytes
+        return self._cargo(cut, snapshot_pieces(cut, together, self._territory.routes, SNAPSHOT_ROWS, limit))
 
     def _end_snapshot_of(self, gone: TableGone) -> None:
         """A drop or truncate ends a table's snapshot; its DDL comes with the log."""
@@ -118,59 +185,87 @@ class Delivery:
         cut = self._next_cut("snapshot", 0, self._progress.ranges[0].current_snapshot_version)
         self._deliver(cut, (), (), snapshot_outcome(left, cut, ()))
 
-    def _log_step(self, stop: threading.Event) -> None:
+    def _log_cargo(self, slots: int) -> Cargo | Rest:
         progress = self._progress
-        stop.wait(0 if self._tally.behind else self._pace.until_cut())
+        left = 0.0 if self._tally.behind else self._pace.until_cut()
+        if left:
+            return Rest(left, deaf=True)
         marks = [
             Mark(self._territory.routes[each.range_id], each.last_log_index, max(each.through_ts, progress.to_ts))
             for each in progress.ranges
         ]
-        if not marks:
-            stop.wait(POLL_SECONDS / 4)
         with self._tally.step("poll"):
-            frontiers = self._upstream.frontier(marks, POLL_SECONDS) if marks else []
+            sight = self._watch.look(marks, progress.to_ts)
+        frontiers = sight.frontiers
         self._hints.note(frontiers)
-        resolved = min([self._upstream.ddl_resolved(), *(each.resolved_ts for each in frontiers)])
-        upto = min(resolved, self._assignment.end_ts)
-        self._tally.resolved(resolved)
-        events: list[DdlEvent] = []
-        if upto > progress.to_ts:
-            events = [e for e in self._upstream.ddl(progress.to_ts, upto) if self._territory.matches(e)]
-        limit = self._sink.capabilities.piece_bytes * 2 * self._jobs.slots
+        upto = min(sight.resolved, self._assignment.end_ts)
+        self._tally.resolved(sight.resolved)
+        events = [e for e in sight.events if e.commit_ts <= upto and self._territory.matches(e)]
+        limit = self._sink.capabilities.piece_bytes * 2 * slots
         found = bounds(frontiers, events, upto, progress.to_ts, limit)
         self._tally.behind = found is not None and found.to_ts < upto
-        if found is None:
-            stop.wait(BREATH_SECONDS)
-        elif found.rows or found.events:
-            self._log_cut(found.to_ts, found.events, frontiers)
-        elif self._pace.idle_due() or upto == self._assignment.end_ts:
+        if found is not None and (found.rows or found.events):
+            return self._log_cut(found.to_ts, found.events, frontiers, slots)
+        if found is not None and upto == self._assignment.end_ts:
+            self._end(found.to_ts)
+        elif found is not None and self._pace.until_idle() == 0:
             self._idle(found.to_ts)
-        else:
-            stop.wait(BREATH_SECONDS)
+        return self._rest(announced=any(frontier.buckets for frontier in frontiers))
 
-    def _log_cut(self, to_ts: Ts, events: Sequence[DdlEvent], frontiers: Sequence[Frontier]) -> None:
+    def _rest(self, announced: bool) -> Rest:
+        """What is announced but not resolved is so in a moment, or waits for somebody: look again, ever less often."""
+        if announced or not self._pace.until_idle():
+            self._breaths += 1
+            return Rest(min(BREATH_SECONDS * 2.0 ** min(self._breaths - 1, 6), LONGEST_BREATH))
+        return Rest(min(self._pace.until_idle(), GLANCE_SECONDS))
+
+    def _log_cut(self, to_ts: Ts, events: tuple[DdlEvent, ...], frontiers: Sequence[Frontier], slots: int) -> Cargo:
         self._pace.cut()
+        self._breaths = 0
         cut = self._next_cut("log", self._progress.to_ts, to_ts)
         by_range = {each.range_id: each for each in frontiers}
         pieces = log_pieces(
-            cut, self._progress.ranges, self._territory.routes, by_range, self._sink.capabilities, self._jobs.slots
+            cut, self._progress.ranges, self._territory.routes, by_range, self._sink.capabilities, slots
         )
-        receipts = self._carry(cut, pieces)
-        touched = {span.range.id for piece in pieces for span in piece.spans}
-        after = log_outcome(self._progress, cut, self._hints, touched)
+        return self._cargo(cut, pieces, events)
+
+    def _finish_log(self, cargo: Cargo, receipts: Sequence[Receipt]) -> None:
+        touched = {span.range.id for piece in cargo.pieces for span in piece.spans}
+        after = log_outcome(self._progress, cargo.cut, self._hints, touched)
         before = dict(self._territory.routes)
-        if events:
-            after = self._territory.after_ddl(after, events)
+        if cargo.events:
+            after = self._territory.after_ddl(after, cargo.events)
             self._name_tables()
-        self._deliver(cut, receipts, events, after)
+        self._deliver(cargo.cut, receipts, cargo.events, after)
         gone = [route for range_id, route in before.items() if range_id not in self._territory.routes]
         self._territory.release(gone)
 
-    def _idle(self, to_ts: Ts) -> None:
-        """Nothing happened up to `to_ts`: say so to the sink, and remember it."""
+    def _end(self, to_ts: Ts) -> None:
+        """Nothing comes any more up to the end: that is a cut without changes."""
         cut = self._next_cut("log", self._progress.to_ts, to_ts)
         self._deliver(cut, (), (), replace(self._progress, cut=cut.number, to_ts=to_ts))
+
+    def _idle(self, to_ts: Ts) -> None:
+        """Nothing happened up to `to_ts`: say so to a sink that wants to hear it, and remember it."""
+        if self._pace.tells_idle:
+            self._sink.advance(to_ts)
+        self._progress = replace(self._progress, to_ts=to_ts)
+        self._breaths = 0
         self._pace.told()
+        self._tally.moved(self._progress)
+
+    def _release_what_is_delivered(self) -> None:
+        """History is let go only up to what the ledger holds, and seldom while nothing happens."""
+        due = self._releases if self._progress.to_ts == self._saved_ts else self._idle_releases
+        if self._saved_ts > self._released_ts and due.until_cut() == 0:
+            self._territory.release(list(self._territory.routes.values()), self._saved_ts)
+            self._released_ts = self._saved_ts
+            self._releases.cut()
+            self._idle_releases.cut()
+
+    def _cargo(self, cut: Cut, pieces: Sequence[Piece], events: tuple[DdlEvent, ...] = ()) -> Cargo:
+        orders = tuple(Order(piece, self._assignment.upstream, self._assignment.sink) for piece in pieces)
+        return Cargo(cut, tuple(pieces), orders, events)
 
     def _name_tables(self) -> None:
         tables = list(self._territory.tables.values())
@@ -179,20 +274,6 @@ class Delivery:
     def _next_cut(self, phase: Phase, from_ts: Ts, to_ts: Ts) -> Cut:
         number = self._progress.cut + 1
         return Cut(self._assignment.subscription, self._assignment.epoch, number, phase, from_ts, to_ts)
-
-    def _carry(self, cut: Cut, pieces: Sequence[Piece]) -> list[Receipt]:
-        """The receipts of a cut's pieces; the first error of any of them, with nothing left behind."""
-        try:
-            with self._tally.step("job"):
-                orders = [Order(p, self._assignment.upstream, self._assignment.sink) for p in pieces]
-                receipts = self._jobs.carry(orders)
-            failed = [from_fields(receipt.error) for receipt in receipts if receipt.error]
-            if failed:
-                raise _worst(failed)
-        except TailraceError:
-            self._sink.abort(cut)
-            raise
-        return receipts
 
     def _deliver(self, cut: Cut, receipts: Sequence[Receipt], events: Sequence[DdlEvent], after: Progress) -> None:
         with self._tally.step("begin"):
@@ -214,6 +295,7 @@ class Delivery:
             self._ledger.finish(cut, after)
         reach("after-progress")
         self._progress = after
+        self._saved_ts = after.to_ts
 
     def _finish_pending(self, seat: DeliverySeat) -> None:
         """What a predecessor had begun: finished where its naming stands, forgotten where it does not."""

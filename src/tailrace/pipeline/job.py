@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
@@ -24,6 +25,14 @@ from tailrace.progress.cut import Receipt
 _PLAN = pa.schema([pa.field("slot", pa.int32()), pa.field("load", pa.binary())])
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a job may take: so many tasks, and so many seconds before a task goes on without a piece."""
+
+    slots: int
+    patience: float
+
+
 class Runner(Protocol):
     @property
     def slots(self) -> int:
@@ -34,7 +43,7 @@ class Runner(Protocol):
         """Have everything started before the first piece comes; `run` does without."""
         ...
 
-    def run(self, orders: Sequence[Order]) -> list[Receipt]:
+    def run(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
         """Raises WorkerLost when the job failed as a whole."""
         ...
 
@@ -57,10 +66,12 @@ class LocalRunner:
     def open(self) -> None:
         pass
 
-    def run(self, orders: Sequence[Order]) -> list[Receipt]:
-        loads = deal(orders, self.slots)
+    def run(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
+        loads = deal(orders, min(terms.slots, self.slots))
         with ThreadPoolExecutor(self.slots) as pool:
-            answers = list(pool.map(carry_load, [pack([orders[index] for index in load]) for load in loads]))
+            answers = list(
+                pool.map(carry_load, [pack([orders[index] for index in load], terms.patience) for load in loads])
+            )
         return _gather(orders, loads, dict(enumerate(answers)))
 
     def close(self) -> None:
@@ -94,12 +105,12 @@ class SparkRunner:
 
     def open(self) -> None:
         """An empty load for each slot: Spark compiles its plan, and every worker is forked and has its imports."""
-        self._answers([pack([])] * self.slots)
+        self._answers([pack([], 0.0)] * self.slots)
 
-    def run(self, orders: Sequence[Order]) -> list[Receipt]:
-        loads = deal(orders, self.slots)
+    def run(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
+        loads = deal(orders, min(terms.slots, self.slots))
         try:
-            answers = self._answers([pack([orders[index] for index in load]) for load in loads])
+            answers = self._answers([pack([orders[index] for index in load], terms.patience) for load in loads])
         except PySparkException as error:
             raise WorkerLost(f"a job of {len(orders)} pieces failed: {_first_line(error)}") from error
         return _gather(orders, loads, answers)

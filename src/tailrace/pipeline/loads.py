@@ -9,13 +9,11 @@ from __future__ import annotations
 import heapq
 import pickle
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
-from tailrace.pipeline.carry import Order, carry
+from tailrace.pipeline.carry import Order
+from tailrace.pipeline.hands import Hands
 from tailrace.progress.cut import Receipt
 
-LARGE_BYTES = 4 << 20
-THREADS = 4
 OVERHEAD_BYTES = 256 << 10
 
 
@@ -30,8 +28,9 @@ def deal(orders: Sequence[Order], slots: int) -> list[list[int]]:
     return loads
 
 
-def pack(orders: Sequence[Order]) -> bytes:
-    return pickle.dumps(list(orders), protocol=5)
+def pack(orders: Sequence[Order], patience: float) -> bytes:
+    """`patience`: after how many seconds a task may go on without a piece."""
+    return pickle.dumps((list(orders), patience), protocol=5)
 
 
 def unpack_receipts(answer: bytes) -> list[Receipt]:
@@ -40,15 +39,6 @@ def unpack_receipts(answer: bytes) -> list[Receipt]:
 
 
 def carry_load(load: bytes) -> bytes:
-    """Carry all orders of a load: large pieces one after another, so that memory stays bounded, small ones together,
-    so that their waits overlap."""
-    orders: list[Order] = pickle.loads(load)
-    small = [index for index, order in enumerate(orders) if order.piece.bytes < LARGE_BYTES]
-    receipts: dict[int, Receipt] = {}
-    if len(small) > 1:
-        with ThreadPoolExecutor(THREADS, thread_name_prefix="carry") as pool:
-            receipts |= zip(small, pool.map(carry, [orders[index] for index in small]), strict=True)
-    for index, order in enumerate(orders):
-        if index not in receipts:
-            receipts[index] = carry(order)
-    return pickle.dumps([receipts[index] for index in range(len(orders))], protocol=5)
+    """Carry all orders of a load, but for those that take too long."""
+    orders, patience = pickle.loads(load)
+    return pickle.dumps(Hands(orders, patience).receipts(), protocol=5)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from tailrace.errors import TailraceError, from_fields
 from tailrace.observe import metrics, names
 from tailrace.pipeline.carry import Order
-from tailrace.pipeline.job import Runner
+from tailrace.pipeline.job import Runner, Terms
 from tailrace.pipeline.pace import Clock
 from tailrace.progress.cut import Receipt
 
@@ -29,12 +29,12 @@ class MeteredRunner:
     def open(self) -> None:
         self._runner.open()
 
-    def run(self, orders: Sequence[Order]) -> list[Receipt]:
+    def run(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
         begun, result = self._clock(), "failed"
         metrics.change(names.JOBS_RUNNING, 1)
         metrics.change(names.PIECES_RUNNING, len(orders))
         try:
-            receipts = self._runner.run(orders)
+            receipts = self._runner.run(orders, terms)
             result = "done"
         except TailraceError as error:
             metrics.count(names.PIECE_ERRORS, len(orders), code=error.code)

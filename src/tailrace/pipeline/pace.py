@@ -5,6 +5,7 @@ Clocks are arguments, so that tests need not sleep. Nothing here touches progres
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ Clock = Callable[[], float]
 
 FIRST_WAIT, LONGEST_WAIT = 0.05, 30.0
 GIVE_UP_SECONDS = 1800.0
+# How often a subscription whose sink asks for nothing notes that time went by.
+QUIET_SECONDS = 2.0
 
 
 class Pace:
@@ -30,9 +33,14 @@ class Pace:
         """Seconds until the next cut may start; 0 when it is due."""
         return max(0.0, self._cut_at + self._cut_seconds - self._clock())
 
-    def idle_due(self) -> bool:
-        """Whether the sink wants to hear that time went by without changes."""
-        return self._clock() - self._told_at >= self._idle_seconds
+    @property
+    def tells_idle(self) -> bool:
+        """Whether the sink wants to hear at all that time goes by without changes."""
+        return self._idle_seconds != math.inf
+
+    def until_idle(self) -> float:
+        """Seconds until time that went by without changes is worth a word: to the sink, or to whoever watches."""
+        return max(0.0, self._told_at + min(self._idle_seconds, QUIET_SECONDS) - self._clock())
 
     def cut(self) -> None:
         self._cut_at = self._told_at = self._clock()

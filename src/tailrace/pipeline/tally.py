@@ -53,6 +53,12 @@ class Tally:
         self.report = replace(self.report, lag_seconds=self._lag())
         self._maybe_tell()
 
+    def moved(self, progress: Progress) -> None:
+        """Time went by without changes."""
+        self.report = replace(self.report, to_ts=progress.to_ts)
+        self.report = replace(self.report, lag_seconds=self._lag())
+        self._maybe_tell()
+
     def delivered(self, receipts: Sequence[Receipt], progress: Progress) -> None:
         rows, size = sum(each.rows for each in receipts), sum(each.bytes for each in receipts)
         for receipt in receipts:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Engine, create_engine, event, insert, inspect, select, update
+from sqlalchemy import BigInteger, Connection, Engine, Table, create_engine, event, insert, inspect, select, update
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -92,6 +92,13 @@ class MetaDatabase:
                 _create(connection)
             elif found < tables.VERSION:
                 _bring_up(connection, found)
+
+    def make_missing(self, table: Table) -> bool:
+        """Make a table that is not there; whether it was missing. For one whose rows nobody misses."""
+        with self._answering(), self._engine.execution_options(alone=True).begin() as connection:
+            missing = not inspect(connection).has_table(table.name)
+            table.create(connection, checkfirst=True)
+        return missing
 
     def close(self) -> None:
         self._engine.dispose()

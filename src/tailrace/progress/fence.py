@@ -8,9 +8,10 @@ It must never be a SELECT: a row that was only read may change before the transa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NoReturn
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from tailrace.errors import Fenced, NotFound
 from tailrace.progress.tables import subscription
@@ -26,6 +27,18 @@ def pass_fence(connection: Connection, cluster_id: int, name: str, epoch: int) -
     if connection.execute(mine.values(writes=subscription.c.writes + 1)).rowcount != 1:
         _refuse(connection, cluster_id, name, epoch)
     return int(connection.execute(select(subscription.c.writes).where(row)).scalar_one())
+
+
+def pass_fences(connection: Connection, cluster_id: int, epochs: Mapping[str, int]) -> None:
+    """The same for many subscriptions, in the order of their names. One whose epoch is over is not taken, and whoever
+    writes it then must say the epoch again in that statement's condition."""
+    mine = update(subscription).where(
+        subscription.c.cluster_id == cluster_id,
+        subscription.c.name == bindparam("of"),
+        subscription.c.epoch == bindparam("under"),
+    )
+    rows = [{"of": name, "under": epochs[name]} for name in sorted(epochs)]
+    connection.execute(mine.values(writes=subscription.c.writes + 1), rows)
 
 
 def check_epoch(connection: Connection, cluster_id: int, name: str, epoch: int) -> None:

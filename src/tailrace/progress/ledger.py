@@ -1,7 +1,8 @@
 """The ledger: the only code that moves progress.
 
 **The rule.** Progress of a subscription moves only by `finish`, to exactly what `begin` planned for that cut, and only
-while the writer's epoch is the newest. A naming stands from `save_naming` until `finish` of its cut.
+while the writer's epoch is the newest; between two cuts, time without changes passes by `pass_time`. A naming stands
+from `save_naming` until `finish` of its cut.
 
 **The proof.** (1) Every write here is one transaction whose first statement is `pass_fence`: a write to the
 subscription's row that matches only the writer's epoch. (2) A claim (`server.claims`) is one write to the same row,
@@ -13,7 +14,8 @@ nothing of an older epoch is ever written, and nobody reads half a step. (4) Ste
 saved (`OutOfStep`): a plan is made for a cut above the last finished one; a naming belongs to the planned cut and is
 never replaced by another; `finish` takes the planned progress and no other. So a crash between any two calls leaves
 one of: no plan (plan anew), a plan without naming (`abandon`, plan anew), a plan with naming (replay it, then
-`finish`). Each says by itself what to do next.
+`finish`). Each says by itself what to do next. (5) `pass_time` moves no range and no cut: it raises `to_ts` over a time
+in which there was nothing to deliver, only between two cuts, and of each subscription only under its newest epoch.
 
 A call that ended in MetaAway may have been saved or not; the same call again is harmless.
 """
@@ -25,13 +27,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tailrace.change.schema import TableSchema
+from tailrace.change.tso import Ts
 from tailrace.errors import OutOfStep
 from tailrace.progress.cut import Cut
 from tailrace.progress.database import MetaDatabase
-from tailrace.progress.fence import check_epoch, pass_fence
+from tailrace.progress.fence import check_epoch, pass_fence, pass_fences
 from tailrace.progress.plan import Difference, applied, difference, in_order
 from tailrace.progress.position import Progress
-from tailrace.progress.rows import Begun, Rows
+from tailrace.progress.rows import Begun, Rows, move_time
 
 
 @dataclass(slots=True)
@@ -126,6 +129,16 @@ class Ledger:
                 rows.move(step, base)
                 rows.forget()
             known.progress = in_order(after)
+
+    def pass_time(self, standing: Sequence[tuple[int, Progress]]) -> dict[str, Ts]:
+        """Time went by without changes up to each progress's `to_ts`, as the owner of an epoch says; of any number of
+        subscriptions, in one transaction. One that has a newer owner, a cut begun or another cut finished stays as it
+        is, without an error. Returns where each stands now."""
+        if not standing:
+            return {}
+        with self._meta.writing() as connection:
+            pass_fences(connection, self._cluster_id, {each.subscription: epoch for epoch, each in standing})
+            return move_time(connection, self._cluster_id, standing)
 
     def abandon(self, cut: Cut) -> None:
         """Forget a begun cut that has no naming; nothing when there is none."""

@@ -19,16 +19,18 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
+    exists,
     insert,
     select,
     update,
 )
 
 from tailrace.change.schema import TableSchema
+from tailrace.change.tso import Ts
 from tailrace.progress.cut import Cut
 from tailrace.progress.plan import Difference, in_order
 from tailrace.progress.position import Progress, RangeProgress, Stage
-from tailrace.progress.tables import checkpoint, naming, progress, subscribe
+from tailrace.progress.tables import checkpoint, naming, progress, subscribe, subscription
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,25 @@ class Rows:
 
     def _one(self, table: Table) -> Row[Any] | None:
         return self._connection.execute(select(table).where(self._mine(table))).first()
+
+
+def move_time(connection: Connection, cluster_id: int, standing: Sequence[tuple[int, Progress]]) -> dict[str, Ts]:
+    """Raise `to_ts` of each (epoch, progress) that is still the newest epoch's and between two cuts; returns where
+    each stands then. The fences were passed in the same transaction."""
+    owned = and_(
+        subscription.c.cluster_id == cluster_id,
+        subscription.c.name == bindparam("of"),
+        subscription.c.epoch == bindparam("under"),
+    )
+    begun = and_(naming.c.cluster_id == cluster_id, naming.c.subscribe_name == bindparam("of"))
+    one = and_(checkpoint.c.cluster_id == cluster_id, checkpoint.c.subscribe_name == bindparam("of"))
+    still = and_(one, checkpoint.c.cut == bindparam("at"), checkpoint.c.to_ts < bindparam("upto"))
+    moved = update(checkpoint).where(still, exists().where(owned), ~exists().where(begun))
+    rows = [{"of": p.subscription, "under": epoch, "at": p.cut, "upto": p.to_ts} for epoch, p in standing]
+    connection.execute(moved.values(to_ts=bindparam("upto")), rows)
+    chosen = select(checkpoint.c.subscribe_name, checkpoint.c.to_ts).where(checkpoint.c.cluster_id == cluster_id)
+    names = {progress.subscription for _, progress in standing}
+    return {row.subscribe_name: row.to_ts for row in connection.execute(chosen) if row.subscribe_name in names}
 
 
 def _same_keys(one: RangeProgress, other: RangeProgress | None) -> bool:

@@ -6,6 +6,8 @@
     checkpoint     one row a subscription: the number of the last finished cut and the ts that it reached
     naming         at most one row a subscription: the cut that was begun, the plan of its progress, its naming
     report         one row a subscription: the newest report, for people to read
+    server         one row a server: its name, and until when it is known to live. Holds no truth: made anew where it
+                   is missing, whatever the version
     version        one row: which version of this module made the tables
 
 Types hold what they must: a TSO is a BIGINT, a key is bytes, a sink or a URI is text of any length. Only `ledger`
@@ -127,4 +129,13 @@ report = Table(
     Column("subscribe_name", _name(), primary_key=True),
     Column("made", BigInteger, nullable=False, comment="milliseconds of the meta database's clock"),
     Column("report", _text(), nullable=False, comment="JSON"),
+)
+
+server = Table(
+    "server",
+    metadata,
+    Column("cluster_id", Integer, primary_key=True, autoincrement=False),
+    Column("name", _name(), primary_key=True),
+    Column("instance", _name(), nullable=False, comment="differs from start to start"),
+    Column("lease_until", BigInteger, nullable=False, comment="milliseconds of the meta database's clock"),
 )

@@ -5,24 +5,27 @@ Time is the meta database's clock for all servers. A holder does not read it: it
 not drift apart by a third, it has stopped beginning before anybody else can claim. That is for what cannot be fenced;
 what can (progress, namings) is safe by the epoch alone (`progress.ledger`), whatever the clocks do.
 
-A claim, a renewal and a release are one UPDATE each, whose condition is checked by the database in the same statement;
-so of two servers that want a subscription one gets it, and who lost it renews nothing.
+Claims, renewals and releases are one UPDATE each, whose condition is checked by the database in the same statement; so
+of two servers that want a subscription one gets it, and who lost it renews nothing.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 
-from sqlalchemy import ColumnElement, and_, or_, select, update
+from sqlalchemy import ColumnElement, and_, bindparam, case, func, or_, select, update
 
 from tailrace.progress.database import MetaDatabase, meta_clock
 from tailrace.progress.tables import subscribe, subscription
 
 CARRIED = ("new", "snapshot", "normal", "warning", "cancelling")
 SAFE_SHARE = 2 / 3
+# So many in one transaction: fewer would wait for the disk too often, more would keep other writers waiting.
+BATCH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,29 +64,49 @@ class Claims:
         with self._lock:
             return dict(self._held)
 
-    def take(self, but: Container[str] = ()) -> list[Claim]:
-        """Claim every subscription that nobody holds, but for some."""
+    def take(self, but: Container[str] = (), most: int = BATCH) -> list[Claim]:
+        """Claim what nobody holds, but for some, and at most so many: in one transaction, so not too many at once."""
+        columns = (subscription.c.name, subscription.c.epoch)
         with self._meta.reading() as connection:
-            names = connection.execute(select(subscription.c.name).where(self._free())).scalars().all()
-        found = [self.claim(name) for name in names if name not in but]
-        return [claim for claim in found if claim is not None]
+            found = connection.execute(select(*columns).where(self._free()).order_by(subscription.c.name)).all()
+        held = self.held
+        free = {row.name: row.epoch for row in found if row.name not in but and row.name not in held}
+        return self._claim(dict(islice(free.items(), max(0, min(most, BATCH)))))
 
     def claim(self, name: str) -> Claim | None:
         """Become the owner and raise the epoch; None when somebody holds it, or it is not to be carried."""
+        with self._meta.reading() as connection:
+            before = connection.execute(select(subscription.c.epoch).where(self._rows([name]))).scalar()
+        taken = self._claim({name: before}) if before is not None else []
+        return taken[0] if taken else None
+
+    def carried(self) -> tuple[int, int]:
+        """How many subscriptions there are to carry, by whomever, and how many owners let leases of theirs run out."""
+        where = and_(subscription.c.cluster_id == self._cluster_id, subscription.c.state.in_(CARRIED))
+        late = and_(subscription.c.owner != "", subscription.c.lease_until <= self._now)
+        owners = func.count(case((late, subscription.c.owner)).distinct())
+        with self._meta.reading() as connection:
+            row = connection.execute(select(func.count(), owners).select_from(subscription).where(where)).one()
+        return int(row[0]), int(row[1])
+
+    def _claim(self, epochs: dict[str, int]) -> list[Claim]:
+        """Of these, with the epochs that they had a moment ago, what is free still. A row that bears this owner and a
+        higher epoch was taken by this very statement: nobody else writes this owner's name."""
+        if not epochs:
+            return []
         before = self._monotonic()
-        taken = {"owner": self._owner, "epoch": subscription.c.epoch + 1, "lease_until": self._lease_end()}
+        values = {"owner": self._owner, "epoch": subscription.c.epoch + 1, "lease_until": self._lease_end()}
         with self._meta.writing() as connection:
-            if (
-                connection.execute(update(subscription).where(self._row(name), self._free()).values(taken)).rowcount
-                != 1
-            ):
-                return None
-            epoch = connection.execute(select(subscription.c.epoch).where(self._row(name))).scalar_one()
-            connection.execute(update(subscribe).where(self._tables(name)).values(owner=self._owner))
-        claim = Claim(name, epoch, self._until(before))
+            connection.execute(update(subscription).where(self._rows(epochs), self._free()).values(values))
+            mine = and_(self._rows(epochs), subscription.c.owner == self._owner)
+            rows = connection.execute(select(subscription.c.name, subscription.c.epoch).where(mine)).all()
+            taken = {row.name: row.epoch for row in rows if row.epoch > epochs[row.name]}
+            if taken:
+                connection.execute(update(subscribe).where(self._tables(taken)).values(owner=self._owner))
+        claims = [Claim(name, epoch, self._until(before)) for name, epoch in taken.items()]
         with self._lock:
-            self._held[name] = claim
-        return claim
+            self._held |= {claim.subscription: claim for claim in claims}
+        return claims
 
     def renew(self) -> list[Claim]:
         """Hold on to what is held, once in a third of the lease; returns what was lost, which must stop at once."""
@@ -116,22 +139,29 @@ class Claims:
                 del self._held[claim.subscription]
         return late
 
-    def release(self, name: str) -> None:
-        """Let the next server have it at once. Only after everything done for it has stopped."""
+    def release(self, *names: str) -> None:
+        """Let the next server have them at once. Only after everything done for them has stopped."""
         with self._lock:
-            claim = self._held.pop(name, None)
-        if claim is None:
+            claims = [self._held.pop(name) for name in names if name in self._held]
+        if not claims:
             return
-        mine = and_(self._row(name), subscription.c.owner == self._owner, subscription.c.epoch == claim.epoch)
+        one = and_(
+            subscription.c.cluster_id == self._cluster_id,
+            subscription.c.name == bindparam("of"),
+            subscription.c.owner == self._owner,
+            subscription.c.epoch == bindparam("under"),
+        )
+        rows = [{"of": claim.subscription, "under": claim.epoch} for claim in claims]
+        ours = and_(self._tables(claim.subscription for claim in claims), subscribe.c.owner == self._owner)
         with self._meta.writing() as connection:
-            if connection.execute(update(subscription).where(mine).values(owner="", lease_until=0)).rowcount == 1:
-                connection.execute(update(subscribe).where(self._tables(name)).values(owner=""))
+            connection.execute(update(subscription).where(one).values(owner="", lease_until=0), rows)
+            connection.execute(update(subscribe).where(ours).values(owner=""))
 
-    def _row(self, name: str) -> ColumnElement[bool]:
-        return and_(subscription.c.cluster_id == self._cluster_id, subscription.c.name == name)
+    def _rows(self, names: Iterable[str]) -> ColumnElement[bool]:
+        return and_(subscription.c.cluster_id == self._cluster_id, subscription.c.name.in_(list(names)))
 
-    def _tables(self, name: str) -> ColumnElement[bool]:
-        return and_(subscribe.c.cluster_id == self._cluster_id, subscribe.c.subscribe_name == name)
+    def _tables(self, names: Iterable[str]) -> ColumnElement[bool]:
+        return and_(subscribe.c.cluster_id == self._cluster_id, subscribe.c.subscribe_name.in_(list(names)))
 
     def _free(self) -> ColumnElement[bool]:
         unheld = or_(subscription.c.owner == "", subscription.c.lease_until <= self._now)

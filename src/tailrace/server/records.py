@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, select, true, update
 from sqlalchemy.exc import IntegrityError
 
 from tailrace.change.schema import TableSchema
@@ -108,7 +108,7 @@ class Records:
 
     def get(self, name: str) -> Subscription:
         """Raises NotFound with the names that there are."""
-        found = [each for each in self.all() if each.name == name]
+        found = self.some([name])
         if not found:
             names = [each.name for each in self.all()][:20]
             raise NotFound(f"there is no subscription of this name; there are: {', '.join(names) or 'none'}").at(
@@ -116,12 +116,20 @@ class Records:
             )
         return found[0]
 
+    def some(self, names: Sequence[str]) -> list[Subscription]:
+        """Those of these names that there are."""
+        return self._read(subscribe.c.subscribe_name.in_(names), subscription.c.name.in_(names))
+
     def all(self) -> list[Subscription]:
         """All subscriptions by name, cancelled ones too."""
+        return self._read(true(), true())
+
+    def _read(self, of_tables: ColumnElement[bool], of_rows: ColumnElement[bool]) -> list[Subscription]:
         with self._meta.reading() as connection:
-            mine = subscribe.c.cluster_id == self._cluster_id
+            mine = and_(subscribe.c.cluster_id == self._cluster_id, of_tables)
+            named = select(subscribe.c.subscribe_name, subscribe.c.db_name, subscribe.c.table_name).where(mine)
             tables: dict[str, list[str]] = {}
-            for row in connection.execute(select(subscribe).where(mine)):
+            for row in connection.execute(named):
                 tables.setdefault(row.subscribe_name, []).append(f"{row.db_name}.{row.table_name}")
             joined = subscription.outerjoin(
                 checkpoint,
@@ -131,7 +139,7 @@ class Records:
                 ),
             )
             chosen = select(subscription, checkpoint.c.cut, checkpoint.c.to_ts).select_from(joined)
-            rows = connection.execute(chosen.where(subscription.c.cluster_id == self._cluster_id)).all()
+            rows = connection.execute(chosen.where(subscription.c.cluster_id == self._cluster_id, of_rows)).all()
         return sorted((_subscription(row, tables.get(row.name, [])) for row in rows), key=lambda each: each.name)
 
     def cancelling(self) -> list[str]:
@@ -152,11 +160,22 @@ class Records:
 
     def set_state(self, name: str, epoch: int, state: State, error: TailraceError | None) -> bool:
         """What its owner says of it; False when it is not the owner any more, or the subscription is cancelled."""
+        return self.set_states([(name, epoch, state, error)]) == [True]
+
+    def set_states(self, said: Sequence[tuple[str, int, State, TailraceError | None]]) -> list[bool]:
+        """The same for many, in one transaction and in their order."""
+        if not said:
+            return []
+        with self._meta.writing() as connection:
+            return [self._set_state(connection, *each) for each in said]
+
+    def _set_state(
+        self, connection: Connection, name: str, epoch: int, state: State, error: TailraceError | None
+    ) -> bool:
         kept = ("cancelled",) if state == "cancelled" else ("cancelling", "cancelled")
         mine = and_(self._named(name), subscription.c.epoch == epoch, subscription.c.state.not_in(kept))
         said = {"state": state, "error": json.dumps(error.to_fields()) if error else ""}
-        with self._meta.writing() as connection:
-            return connection.execute(update(subscription).where(mine).values(said)).rowcount == 1
+        return connection.execute(update(subscription).where(mine).values(said)).rowcount == 1
 
     def _insert(self, connection: Connection, name: str, fields: dict[str, Any]) -> None:
         try:

@@ -1,10 +1,10 @@
 """The service: claims subscriptions, hands them to a carrier, and keeps the meta database and the carrier in step.
 
 One thread does it, in rounds: renew what is held, stop what was lost, save what the carrier said, carry out
-cancellations, claim what is free. A round comes at least every `poll_seconds`, and at once after a change through
-this server. Whatever may take long (a carrier that stops a delivery, an upstream that lets go of history) has a
-thread of its own, so that no lease runs out meanwhile; and a second thread, which asks no database, watches that a
-round that hangs does not outlast a lease.
+cancellations, claim what is free up to an even share among the servers that live, hand over what is above it. A round
+comes at least every `poll_seconds`, and at once after a change through this server. Whatever may take long (a carrier
+that stops a delivery, an upstream that lets go of history) has a thread of its own, so that no lease runs out
+meanwhile; and a second thread, which asks no database, watches that a round that hangs does not outlast a lease.
 
 Guarantees: an assignment is handed over only with a claim, and taken back when the claim is lost or may be; a lease is
 given back only after its delivery has stopped. It holds nothing that is not in the meta database: another server, or
@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 
 from tailrace.errors import TailraceError, Transient
 from tailrace.observe import metrics, names
@@ -27,8 +28,9 @@ from tailrace.observe.logs import say
 from tailrace.pipeline.assignment import Carrier, Listener, Report, State
 from tailrace.progress.database import MetaDatabase
 from tailrace.progress.ledger import Ledger
-from tailrace.server.claims import Claim, Claims
+from tailrace.server.claims import BATCH, Claim, Claims
 from tailrace.server.endings import Endings
+from tailrace.server.members import Members, share
 from tailrace.server.records import Records
 from tailrace.server.reports import Reports
 
@@ -36,6 +38,10 @@ logger = logging.getLogger(__name__)
 
 WATCH_SECONDS = 0.1
 REPORT_SECONDS = 1.0
+MEMBERS_SECONDS = 1.0
+TROUBLE_SECONDS = 30.0
+# Above its share a server hands over this part at a time, so that only few are ever between two owners.
+HANDOVERS = 4
 # So many that none waits for another: a lost lease must end its delivery now, whatever hangs beside it.
 ENDINGS = 1000
 
@@ -44,12 +50,14 @@ MakesCarrier = Callable[[Ledger, Listener], Carrier]
 
 @dataclass(frozen=True, slots=True)
 class ServiceOptions:
-    """`owner` must differ from every other server's, also from this one's at its last start."""
+    """`owner` must differ from every other server's, also from this one's at its last start; `name` only from those
+    of servers that live at the same time (left out: the owner)."""
 
     owner: str
     cluster_id: int = 1
     lease_seconds: float = 10.0
     poll_seconds: float = 0.5
+    name: str = ""
 
 
 class Service:
@@ -59,6 +67,10 @@ class Service:
         self._options = options
         self._records = Records(meta, options.cluster_id)
         self._reports = Reports(meta, options.cluster_id)
+        name = options.name or options.owner
+        self._members = Members(meta, options.cluster_id, name, options.owner, options.lease_seconds)
+        self._alive = 1
+        self._counted = 0.0
         self._claims = Claims(meta, options.cluster_id, options.owner, options.lease_seconds)
         self._ledger = Ledger(meta, options.cluster_id)
         self._carrier = make_carrier(self._ledger, self)
@@ -67,6 +79,8 @@ class Service:
         self._newest: dict[str, Report] = {}
         self._reported = 0.0
         self._beat = time.monotonic()
+        self._trouble = ""
+        self._said_at = 0.0
         self._wake = threading.Event()
         self._asked = threading.Event()
         self._stopped = threading.Event()
@@ -80,6 +94,8 @@ class Service:
         self._watch = threading.Thread(target=self._watch_leases, name="leases", daemon=True)
 
     def start(self) -> None:
+        """Waits while a server of this name, which died a moment ago, may still live; AlreadyExists where it does."""
+        self._members.join()
         self._carrier.start()
         self._thread.start()
         self._watch.start()
@@ -139,8 +155,8 @@ class Service:
         try:
             self._save_reports(at_once=True)
             self._save_what_was_said()
-            for name in self._claims.held:
-                self._claims.release(name)
+            self._claims.release(*self._claims.held)
+            self._members.leave()
         except Transient as error:
             # The leases run out by themselves; the next owner waits for that.
             say(logger, logging.WARNING, names.SERVER_TROUBLED, reason=str(error))
@@ -150,26 +166,40 @@ class Service:
             while not self._stopped.is_set():
                 self._wake.clear()
                 with self._in_round:
-                    self._round()
+                    self._try_round()
                 self._beat = time.monotonic()
                 self._wake.wait(self._options.poll_seconds)
         except BaseException as error:
             self._failure = error
             self._asked.set()
 
-    def _round(self) -> None:
+    def _try_round(self) -> None:
         try:
-            self._lose(self._claims.renew())
-            # A state is saved with the report that led to it.
-            self._save_reports(at_once=bool(self._said))
-            self._save_what_was_said()
-            self._finish_endings()
-            if not self._asked.is_set():
-                self._begin_cancellations()
-                self._take()
+            self._round()
         except Transient as error:
             # The deliveries go on as long as their leases do; the next round tries again.
-            say(logger, logging.WARNING, names.SERVER_TROUBLED, reason=str(error))
+            self._say_trouble(str(error))
+        else:
+            if self._trouble:
+                say(logger, logging.INFO, names.SERVER_RECOVERED, after=self._trouble)
+            self._trouble = ""
+
+    def _say_trouble(self, reason: str) -> None:
+        """Once for each reason, and again now and then while it lasts."""
+        if reason != self._trouble or time.monotonic() > self._said_at + TROUBLE_SECONDS:
+            say(logger, logging.WARNING, names.SERVER_TROUBLED, reason=reason)
+            self._trouble, self._said_at = reason, time.monotonic()
+
+    def _round(self) -> None:
+        self._lose(self._claims.renew())
+        # A state is saved with the report that led to it.
+        self._save_reports(at_once=bool(self._said))
+        self._save_what_was_said()
+        self._finish_endings()
+        self._count_members()
+        if not self._asked.is_set():
+            self._begin_cancellations()
+            self._share()
 
     def _watch_leases(self) -> None:
         while not self._stopped.wait(WATCH_SECONDS):
@@ -184,20 +214,41 @@ class Service:
         """Begin an ending, unless one is under way or everything has stopped already."""
         with self._lock:
             if self._carries and name not in self._leaving:
-                self._leaving[name] = self._long.submit(ending, name, *more)
+                ended = self._leaving[name] = self._long.submit(ending, name, *more)
+                ended.add_done_callback(lambda _: self._wake.set())
 
-    def _take(self) -> None:
-        # What has not stopped here yet is not claimed anew: it would be carried twice.
+    def _count_members(self) -> None:
+        if time.monotonic() > self._counted + min(MEMBERS_SECONDS, self._options.lease_seconds / 3):
+            self._alive = self._members.renew()
+            self._counted = time.monotonic()
+
+    def _share(self) -> None:
+        """Carry an even share: claim what is free up to that, and hand over what is above it, a little at a time."""
+        # An owner that let a lease run out is dead, or as good as that, though it may still count as a member.
+        carried, dead = self._claims.carried()
         with self._lock:
+            # What has not stopped here yet is not claimed anew: it would be carried twice.
             leaving = set(self._leaving)
-        for claim in self._claims.take(but=leaving):
-            name = claim.subscription
-            record = self._records.get(name)
-            say(logger, logging.INFO, names.CLAIMED, subscription=name, epoch=claim.epoch)
+        held = self._claims.held
+        mine, most = len(held.keys() - leaving), share(carried, self._alive - dead)
+        if mine < most:
+            self._take(leaving, most - mine)
+        elif mine > most and not leaving:
+            for name in sorted(held)[-max(1, (mine - most) // HANDOVERS) :]:
+                say(logger, logging.INFO, names.HANDED_OVER, subscription=name, servers=self._alive)
+                self._leave(name, self._endings.let_go)
+
+    def _take(self, leaving: set[str], most: int) -> None:
+        claims = {claim.subscription: claim for claim in self._claims.take(leaving, most)}
+        for record in self._records.some(list(claims)) if claims else []:
+            name, epoch = record.name, claims[record.name].epoch
+            say(logger, logging.INFO, names.CLAIMED, subscription=name, epoch=epoch)
             if record.state == "cancelling":
-                self._leave(name, self._endings.cancel, claim.epoch)
+                self._leave(name, self._endings.cancel, epoch)
             else:
-                self._carrier.add(record.assignment(claim.epoch))
+                self._carrier.add(record.assignment(epoch))
+        if len(claims) == BATCH:
+            self._wake.set()
 
     def _begin_cancellations(self) -> None:
         held = self._claims.held
@@ -211,22 +262,24 @@ class Service:
             done = {name: future for name, future in self._leaving.items() if future.done()}
             self._leaving = {name: future for name, future in self._leaving.items() if name not in done}
         for name, future in done.items():
-            self._conclude(name, future)
-
-    def _conclude(self, name: str, future: Future[None]) -> None:
-        """An ending that failed is begun again where it is still asked for; the others do not suffer from it."""
-        error = future.exception()
-        if error is None:
-            self._claims.release(name)
-        else:
-            reason = f"{type(error).__name__}: {error}"
-            say(logger, logging.ERROR, names.SERVER_TROUBLED, subscription=name, reason=reason)
+            error = future.exception()
+            if error is not None:
+                # It is begun again where it is still asked for; the others do not suffer from it.
+                reason = f"{type(error).__name__}: {error}"
+                say(logger, logging.ERROR, names.SERVER_TROUBLED, subscription=name, reason=reason)
+        self._claims.release(*(name for name, future in done.items() if future.exception() is None))
 
     def _save_what_was_said(self) -> None:
         while self._said:
-            name, state, error = self._said[0]
-            self._save_state(name, state, error)
-            self._said.popleft()
+            held = self._claims.held
+            said = list(islice(self._said, BATCH))
+            known = [(name, held[name].epoch, state, error) for name, state, error in said if name in held]
+            saved = self._records.set_states(known)
+            for (name, _, state, error), done in zip(known, saved, strict=True):
+                if done:
+                    self._follow(name, state, error)
+            for _ in said:
+                self._said.popleft()
 
     def _save_reports(self, at_once: bool) -> None:
         """The newest of each, otherwise once a second: they are only for people."""
@@ -238,10 +291,7 @@ class Service:
         self._reports.save({(name, held[name].epoch): each for name, each in newest.items() if name in held})
         self._reported = moment
 
-    def _save_state(self, name: str, state: State, error: TailraceError | None) -> None:
-        claim = self._claims.held.get(name)
-        if claim is None or not self._records.set_state(name, claim.epoch, state, error):
-            return
+    def _follow(self, name: str, state: State, error: TailraceError | None) -> None:
         level = {"failed": logging.ERROR, "warning": logging.WARNING}.get(state, logging.INFO)
         say(logger, level, names.STATE_CHANGED, subscription=name, state=state, reason=str(error) if error else None)
         if state in ("failed", "finished"):

@@ -94,12 +94,18 @@ class Subscriptions:
 
     def status(self, name: str) -> Status:
         """NotFound where there is none."""
-        return Status(self._records.get(name).masked(), self._reports.load().get(name))
+        return _status(self._records.get(name), self._reports.load([name]).get(name))
 
     def all(self) -> list[Status]:
         """All by name, cancelled ones too."""
         reports = self._reports.load()
-        return [Status(each.masked(), reports.get(each.name)) for each in self._records.all()]
+        return [_status(each, reports.get(each.name)) for each in self._records.all()]
+
+
+def _status(record: Subscription, report: AgedReport | None) -> Status:
+    """The checkpoint is what is durable in the sink: of time without changes the ledger hears only now and then."""
+    durable = report.report.to_ts if report is not None else 0
+    return Status(replace(record, checkpoint_ts=max(record.checkpoint_ts, durable)).masked(), report)
 
 
 @dataclass(slots=True)

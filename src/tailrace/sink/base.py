@@ -42,7 +42,8 @@ class Capabilities:
 
     `cut_seconds`: how long a cut should be (0: as soon as there is something). `piece_bytes`: how much decoded data
     one piece should hold. `merged`: a piece holds all ranges of its interval of commit time, because readers drop
-    rows that go back in time. `idle_seconds`: how often `advance` wants to be called while nothing happens.
+    rows that go back in time. `idle_seconds`: how often `advance` wants to be called while nothing happens
+    (`math.inf`: never).
     `split_updates`: an update that changes a handle or unique key arrives as a delete and an insert.
     `whole_transactions`: a table's part of one transaction stays in one piece. `joined_partitions`: all partitions of
     a table are one piece's, as if the table had none.

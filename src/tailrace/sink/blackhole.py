@@ -7,6 +7,7 @@ commits are as with any other, so `committed` holds after each cut what a real s
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from tailrace.progress.cut import Cut, Piece, Receipt
 from tailrace.sink.base import Capabilities, Problem, Seat, SinkSpec, Written
 
 _CAPABILITIES = Capabilities(
-    delivery="exactly_once", ddl=True, cut_seconds=0.0, piece_bytes=64 << 20, merged=False, idle_seconds=2.0
+    delivery="exactly_once", ddl=True, cut_seconds=0.0, piece_bytes=64 << 20, merged=False, idle_seconds=math.inf
 )
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 import pyarrow.fs
 import pytest
 
+from tailrace.codec.canal_json import CanalJsonOptions
 from tailrace.sink.base import Sink, SinkSpec
 from tailrace.sink.storage.sink import StorageSink
 from tailrace.testing.conformance.driver import SUBSCRIPTION, Target
 from tailrace.testing.conformance.sink import SinkConformance
-from tailrace.testing.reader import Contents, read
+from tailrace.testing.reader import Contents, FolderForm, read
 from tailrace.testing.services import connection
 
 CONFIG = """
@@ -31,6 +32,7 @@ class StorageTarget:
     uri: str
     store: pyarrow.fs.FileSystem
     base: str
+    form: FolderForm | None = None
 
     def sink(self) -> Sink:
         return StorageSink(SinkSpec(SUBSCRIPTION, self.uri, CONFIG))
@@ -54,13 +56,21 @@ class StorageTarget:
         """None before there is `metadata`: until then nothing is promised."""
         if self.store.get_file_info(f"{self.base}/metadata").type is pyarrow.fs.FileType.NotFound:
             return None
-        return read(self.store, self.base)
+        return read(self.store, self.base, self.form)
 
 
 class TestFolder(SinkConformance):
     @pytest.fixture
     def target(self, tmp_path: Path) -> Target:
         return StorageTarget(f"file://{tmp_path}/out", pyarrow.fs.LocalFileSystem(), f"{tmp_path}/out")
+
+
+class TestFolderOfCanalJson(SinkConformance):
+    @pytest.fixture
+    def target(self, tmp_path: Path) -> Target:
+        uri = f"file://{tmp_path}/out?protocol=canal-json&enable-tidb-extension=true"
+        form = FolderForm(canal_json=CanalJsonOptions(enable_tidb_extension=True))
+        return StorageTarget(uri, pyarrow.fs.LocalFileSystem(), f"{tmp_path}/out", form)
 
 
 @pytest.mark.service("s3")

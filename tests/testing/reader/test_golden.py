@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tailrace.codec.canal_json import CanalJsonOptions
 from tailrace.codec.csv.options import CsvOptions
 from tailrace.testing.reader import FolderForm, TableHint, read_local
 from tests.arch.tree import ROOT
 
-# The other trees hold what this reader refuses: partitions that are dropped, files that were cut off, Canal-JSON.
-TREES = ("csv-basic", "csv-oldvalue-hex", "csv-rename", "csv-types-names")
+# The other trees hold what this reader refuses: partitions that are dropped, files that were cut off.
+TREES = ("canal-ddl", "canal-types", "csv-basic", "csv-oldvalue-hex", "csv-rename", "csv-types-names")
 
 
 def form_of(tree: Path, tables: dict[str, Any]) -> FolderForm:
@@ -26,13 +27,17 @@ def form_of(tree: Path, tables: dict[str, Any]) -> FolderForm:
     if "terminator" in sink:
         options["terminator"] = sink["terminator"]
     hints = {name: TableHint(tuple(table["key"]), tuple(table.get("virtual", ()))) for name, table in tables.items()}
-    return FolderForm(CsvOptions(**options), sink.get("date-separator") != "none", False, hints)
+    extension = "enable-tidb-extension=true" in (tree / "uri.txt").read_text()
+    canal_json = CanalJsonOptions(extension) if sink["protocol"] == "canal-json" else None
+    return FolderForm(CsvOptions(**options), sink.get("date-separator") != "none", False, hints, canal_json)
 
 
 def wanted(value: Any, kind: pa.DataType) -> Any:
     """A value as the golden file spells it, as Arrow gives it."""
     if isinstance(value, dict):
-        return base64.b64decode(value["base64"]) if "base64" in value else value["text"]
+        if "base64" in value:
+            return base64.b64decode(value["base64"])
+        return value["text"] if pa.types.is_string(kind) else int(value["enum" if "enum" in value else "set"])
     if value is None or pa.types.is_string(kind):
         return value
     return np.float32(value).item() if pa.types.is_float32(kind) else pa.array([value]).cast(kind)[0].as_py()

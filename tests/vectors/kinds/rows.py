@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from typing import Any
 
 from tailrace.change.batch import ChangeBatch
+from tailrace.change.schema import TableSchema
+from tailrace.codec.canal_json import CanalJsonEncoder, CanalJsonMessageEncoder, CanalJsonOptions
 from tailrace.codec.csv import CsvEncoder, CsvOptions
-from tailrace.errors import EncodeError
+from tailrace.errors import EncodeError, MessageTooLarge
 from tests.vectors.tables import Document, change_batch, table_schema, with_row_id
 
 KIND = "rows"
+_CANAL_JSON_FIELDS = frozenset(field.name for field in fields(CanalJsonOptions))
 
 
 def check(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -36,30 +40,53 @@ def message_bytes(message: Document) -> bytes:
     return base64.b64decode(message["value_base64"]) if text is None else text.encode()
 
 
+def canal_json_options(config: Document) -> CanalJsonOptions:
+    """The options that a golden output's configuration asks for."""
+    options = {key.replace("-", "_"): value for key, value in config.items() if key not in ("id", "protocol")}
+    return CanalJsonOptions(**{name: value for name, value in options.items() if name in _CANAL_JSON_FIELDS})
+
+
+def no_time() -> int:
+    """The vectors hold 0 where TiCDC writes the time."""
+    return 0
+
+
 def _csv(document: Document, output: Document) -> str:
     options = csv_options(output["config"])
     table = table_schema(document["table"])
     table = with_row_id(table) if options.output_handle_key else table
     encoder = CsvEncoder(options)
-    whole = b""
+    return _compared(document, output, table, lambda batch: encoder.encode(batch).to_pybytes())
+
+
+def _canal_json(document: Document, output: Document) -> str:
+    options, table = canal_json_options(output["config"]), table_schema(document["table"])
+    files, messages = CanalJsonEncoder(options, no_time), CanalJsonMessageEncoder(options, clock=no_time)
+    if output["mode"] == "storage-txn":
+        return _compared(document, output, table, lambda batch: files.encode(batch).to_pybytes())
+    return _compared(document, output, table, lambda batch: b"".join(messages.encode(batch).values.to_pylist()))
+
+
+def _compared(document: Document, output: Document, table: TableSchema, encode: Callable[[ChangeBatch], bytes]) -> str:
+    """Each event by itself, and then all of those at once that can be encoded."""
     for message in output["messages"]:
         batch = change_batch(table, [document["events"][message["event"]]])
         if "error" in message:
-            wrong = "" if message["error"].startswith("PANIC") else _refusal(encoder, batch)
+            wrong = "" if message["error"].startswith("PANIC") else _refusal(encode, batch)
         else:
-            whole += message_bytes(message)
-            wrong = _difference(encoder.encode(batch).to_pybytes(), message_bytes(message))
+            wrong = _difference(encode(batch), message_bytes(message))
         if wrong:
             return f"event {message['event']}: {wrong}"
-    good = [document["events"][message["event"]] for message in output["messages"] if "error" not in message]
-    wrong = _difference(encoder.encode(change_batch(table, good)).to_pybytes(), whole)
+    good = [message for message in output["messages"] if "error" not in message]
+    batch = change_batch(table, [document["events"][message["event"]] for message in good])
+    wrong = _difference(encode(batch), b"".join(map(message_bytes, good)))
     return f"all events at once: {wrong}" if wrong else ""
 
 
-def _refusal(encoder: CsvEncoder, batch: ChangeBatch) -> str:
+def _refusal(encode: Callable[[ChangeBatch], bytes], batch: ChangeBatch) -> str:
     try:
-        encoder.encode(batch)
-    except EncodeError:
+        encode(batch)
+    except (EncodeError, MessageTooLarge):
         return ""
     return "it was encoded, and should have been refused"
 
@@ -68,4 +95,4 @@ def _difference(got: bytes, want: bytes) -> str:
     return "" if got == want else f"got {got!r}, not {want!r}"
 
 
-_CHECKERS: dict[str, Callable[[Document, Document], str]] = {"csv": _csv}
+_CHECKERS: dict[str, Callable[[Document, Document], str]] = {"csv": _csv, "canal-json": _canal_json}

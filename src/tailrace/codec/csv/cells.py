@@ -12,7 +12,7 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tailrace.change.schema import Column, TableSchema
+from tailrace.change.schema import Column
 from tailrace.codec.binary import base64_text, hex_text
 from tailrace.codec.columns import float_text, is_plain_float
 from tailrace.codec.members import enum_text, set_text
@@ -38,11 +38,6 @@ class Cell:
         offset, (validity, offsets, data) = self.values.offset, self.values.buffers()
         # joining and replacing look at bytes only, so text that is not UTF-8 passes through them unharmed
         return pa.Array.from_buffers(pa.string(), len(self.values), [validity, offsets, data], offset=offset)
-
-
-def visible(table: TableSchema) -> tuple[Column, ...]:
-    """The columns that have a cell; a hidden one is an upstream's own, such as the row id."""
-    return tuple(column for column in table.row_columns if not column.hidden)
 
 
 def column_cell(column: Column, values: pa.Array, method: Literal["base64", "hex"]) -> Cell:

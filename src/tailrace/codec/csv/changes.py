@@ -18,13 +18,12 @@ from tailrace.change.batch import DELETE, INSERT, UPDATE, ChangeBatch, batch_sch
 from tailrace.change.schema import Column, TableSchema
 from tailrace.change.tso import Ts
 from tailrace.change.types import ColumnType
-from tailrace.codec.columns import shown
-from tailrace.codec.csv.cells import visible
-from tailrace.codec.csv.grid import Flags, Grid, Malformed
-from tailrace.codec.csv.numbers import integers
+from tailrace.codec.columns import shown, visible
 from tailrace.codec.csv.options import CsvOptions
 from tailrace.codec.csv.unescape import unescaped
 from tailrace.codec.csv.values import image_columns
+from tailrace.codec.grid import Flags, Grid, Malformed
+from tailrace.codec.numbers import integers
 
 Ops = npt.NDArray[np.uint8]
 Stamps = npt.NDArray[np.int64]

@@ -19,9 +19,9 @@ from tailrace.change.schema import TableSchema
 from tailrace.change.tso import Ts
 from tailrace.codec.csv.changes import Layout
 from tailrace.codec.csv.encode import header_line
-from tailrace.codec.csv.grid import Malformed
 from tailrace.codec.csv.options import CsvOptions
 from tailrace.codec.csv.scan import scan
+from tailrace.codec.grid import Malformed
 from tailrace.errors import ConfigError, DecodeError
 
 _LONGEST_ROW = 1 << 30

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from tailrace.change.batch import DELETE, INSERT, UPDATE, ChangeBatch
 from tailrace.change.schema import TableSchema
-from tailrace.codec.csv.cells import Cell, column_cell, visible
+from tailrace.codec.columns import visible
+from tailrace.codec.csv.cells import Cell, column_cell
 from tailrace.codec.csv.options import CsvOptions
 from tailrace.codec.csv.write import joined, native, writes_natively
 from tailrace.codec.handle import handle_text

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailrace.codec.csv.grid import Bytes, Flags, Grid, Malformed, Places
 from tailrace.codec.csv.options import CsvOptions
+from tailrace.codec.grid import Bytes, Flags, Grid, Malformed, Places
 
 _BACKSLASH = ord("\\")
 

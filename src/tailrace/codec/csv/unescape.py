@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailrace.codec.binary import content
-from tailrace.codec.csv.grid import Flags, Grid, Malformed, Places
 from tailrace.codec.csv.options import CsvOptions
+from tailrace.codec.grid import Flags, Grid, Malformed, Places
 
 _MEANING = {ord("n"): ord("\n"), ord("r"): ord("\r"), ord("\\"): ord("\\")}
 

@@ -16,11 +16,11 @@ from tailrace.change.schema import Column
 from tailrace.change.types import ColumnType
 from tailrace.codec.binary import base64_bytes, hex_bytes
 from tailrace.codec.columns import first_of, first_refused, shown
-from tailrace.codec.csv.grid import Flags, Grid, Malformed
-from tailrace.codec.csv.numbers import floats, integers
 from tailrace.codec.csv.options import CsvOptions
 from tailrace.codec.csv.unescape import unescaped
+from tailrace.codec.grid import Flags, Grid, Malformed
 from tailrace.codec.members import enum_numbers, set_masks
+from tailrace.codec.numbers import floats, integers
 from tailrace.codec.spelling import misspelled
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from tailrace.codec.base import FileEncoder
+from tailrace.codec.canal_json import CanalJsonEncoder, CanalJsonOptions
 from tailrace.codec.csv import CsvEncoder, CsvOptions
 from tailrace.config import ObjectStore, SinkConfig, load_changefeed
 from tailrace.errors import ConfigError
@@ -62,8 +63,13 @@ def load_settings(spec: SinkSpec) -> Settings:
 
 
 def _encoder(sink: SinkConfig) -> FileEncoder:
-    if sink.protocol != "csv":
-        raise ConfigError(f"the storage sink cannot write the protocol {sink.protocol}; it may be csv")
+    made = {"csv": _csv, "canal-json": _canal_json}.get(sink.protocol)
+    if made is None:
+        raise ConfigError(f"the storage sink cannot write the protocol {sink.protocol}; it may be csv or canal-json")
+    return made(sink)
+
+
+def _csv(sink: SinkConfig) -> FileEncoder:
     csv = sink.csv
     return CsvEncoder(
         CsvOptions(
@@ -76,6 +82,20 @@ def _encoder(sink: SinkConfig) -> FileEncoder:
             output_old_value=csv.output_old_value,
             output_handle_key=csv.output_handle_key,
             output_field_header=csv.output_field_header,
+        )
+    )
+
+
+def _canal_json(sink: SinkConfig) -> FileEncoder:
+    """Files know no limit of size, so what is said of large messages means nothing here."""
+    said = sink.messages
+    return CanalJsonEncoder(
+        CanalJsonOptions(
+            enable_tidb_extension=said.enable_tidb_extension,
+            content_compatible=said.content_compatible,
+            only_output_updated_columns=said.only_output_updated_columns,
+            delete_only_output_handle_key_columns=sink.delete_only_output_handle_key_columns,
+            terminator=sink.terminator,
         )
     )
 

@@ -1,4 +1,4 @@
-"""An independent, simple reader of TiCDC's storage layout with CSV files, for tests and the demo."""
+"""An independent, simple reader of TiCDC's storage layout, CSV or canal-json, for tests and the demo."""
 
 from tailrace.testing.reader.folder import Contents, Fallback, FolderForm, TableHint, read, read_local
 

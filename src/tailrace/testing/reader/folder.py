@@ -23,6 +23,8 @@ from tailrace.change.batch import ChangeBatch
 from tailrace.change.schema import Column, TableSchema
 from tailrace.change.tso import Ts
 from tailrace.change.types import ColumnType
+from tailrace.codec.base import FileDecoder
+from tailrace.codec.canal_json import CanalJsonDecoder, CanalJsonOptions
 from tailrace.codec.csv.decode import CsvDecoder
 from tailrace.codec.csv.options import CsvOptions
 from tailrace.errors import DecodeError
@@ -40,13 +42,25 @@ class TableHint:
 
 @dataclass(frozen=True, slots=True)
 class FolderForm:
-    """How a folder was written. `ddl_at_checkpoint`: a DDL of exactly the checkpoint's ts is complete (TiCDC itself
-    does not promise it). Hints are by `schema.table`."""
+    """How a folder was written: as CSV, or as canal-json where its options are given. `ddl_at_checkpoint`: a DDL of
+    exactly the checkpoint's ts is complete (TiCDC itself does not promise it). Hints are by `schema.table`."""
 
     csv: CsvOptions = field(default_factory=lambda: CsvOptions(include_commit_ts=True))
     dated: bool = True
     ddl_at_checkpoint: bool = True
     hints: Mapping[str, TableHint] = field(default_factory=dict)
+    canal_json: CanalJsonOptions | None = None
+
+    @property
+    def timed(self) -> bool:
+        """Whether each row has its commit ts."""
+        return self.canal_json is not None or self.csv.include_commit_ts
+
+    def decoder(self, version: Ts) -> FileDecoder:
+        """What reads the files of a table version."""
+        if self.canal_json is not None:
+            return CanalJsonDecoder(self.canal_json)
+        return CsvDecoder(self.csv, commit_ts=version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +145,12 @@ class _Reading:
             yield step
 
     def _readable(self, table: TableSchema) -> TableSchema:
-        """The table as its rows are: without virtual columns, members as text where the file does not list them."""
+        """The table as its rows are: without virtual columns; in CSV, members are text where the file does not list
+        them."""
         virtual = self._form.hints.get(table.full_name, TableHint()).virtual
-        columns = [_as_text(column) for column in table.columns if column.name not in virtual]
+        columns = [column for column in table.columns if column.name not in virtual]
+        if self._form.canal_json is None:
+            columns = [_as_text(column) for column in columns]
         return replace(table, columns=tuple(columns))
 
     def _rows(self, name: Name, version: Ts, files: list[DataFile]) -> None:
@@ -142,13 +159,12 @@ class _Reading:
             raise DecodeError(
                 f"there is no schema file of version {version}", table=".".join(name), position=files[0].path
             )
-        decoder = CsvDecoder(self._form.csv, commit_ts=version)
+        decoder = self._form.decoder(version)
         batches = [batch for file in files for batch in self._batches(name, step.table, file, decoder)]
         if batches:
-            timed = self._form.csv.include_commit_ts
-            self._names.states[name] = self._names.states[name].apply(batches, timed)
+            self._names.states[name] = self._names.states[name].apply(batches, self._form.timed)
 
-    def _batches(self, name: Name, table: TableSchema, file: DataFile, decoder: CsvDecoder) -> Iterator[ChangeBatch]:
+    def _batches(self, name: Name, table: TableSchema, file: DataFile, decoder: FileDecoder) -> Iterator[ChangeBatch]:
         """The rows of a file that count: not back in time, not beyond the checkpoint."""
         if not file.size:
             return

@@ -18,7 +18,7 @@ import pyarrow.fs
 from tailrace.change.tso import MAX_TS, Ts
 from tailrace.errors import DecodeError
 
-_DATA = re.compile(r"CDC(?:_[0-9]+_)?([0-9]+)\.csv")
+_DATA = re.compile(r"CDC(?:_[0-9]+_)?([0-9]+)\.(?:csv|json)")
 _SCHEMA = re.compile(r"schema_([0-9]+)_([0-9]{10})\.json")
 
 

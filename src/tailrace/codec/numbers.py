@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from tailrace.change.schema import Column
 from tailrace.change.types import ColumnType
 from tailrace.codec.columns import first_of, first_refused, shown
-from tailrace.codec.csv.grid import Flags, Grid, Malformed
+from tailrace.codec.grid import Flags, Grid, Malformed
 
 _RANGES = {("mediumint", False): (-(1 << 23), (1 << 23) - 1), ("mediumint", True): (0, (1 << 24) - 1)}
 _ZERO, _MINUS = ord("0"), ord("-")
@@ -81,6 +81,10 @@ def _span(kind: ColumnType) -> tuple[pa.Scalar, pa.Scalar] | None:
     """The range of types that their Arrow type is too wide for."""
     if kind.name == "bit" and kind.length < 64:
         return pa.scalar(0, pa.uint64()), pa.scalar((1 << max(kind.length, 1)) - 1, pa.uint64())
+    if kind.name == "enum":
+        return pa.scalar(0, pa.int64()), pa.scalar(len(kind.elems) or 65535, pa.int64())
+    if kind.name == "set" and 0 < len(kind.elems) < 64:
+        return pa.scalar(0, pa.uint64()), pa.scalar((1 << len(kind.elems)) - 1, pa.uint64())
     if kind.name == "year":
         return pa.scalar(0, pa.int64()), pa.scalar(2155, pa.int64())
     limits = _RANGES.get((kind.name, kind.unsigned))
