@@ -200,9 +200,9 @@ def test_pieces_of_those_who_are_not_proven_are_shown(rig: Rig) -> None:
     def shown() -> float:
         return samples(METER.exposition())[names.PIECES_ON_PROBATION.name, ()]
 
+    bad = [rig.submit("bad", "suspect", count=3) for _ in range(2)]
     rig.submit("good", "proven", count=5)
     rig.submit("young", "new", count=2)
-    bad = [rig.submit("bad", "suspect", count=3) for _ in range(2)]
     until(lambda: len(rig.gate.running) == 3)
     assert shown() == 8
     rig.gate.all_may.set()
