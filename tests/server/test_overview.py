@@ -102,6 +102,11 @@ def test_before_the_first_delivery_it_is_as_old_as_what_was_asked_for(
     assert (found["captured_lag_seconds", "s"], found["delivered_lag_seconds", "s"]) == pytest.approx((lag, lag))
 
 
+def test_progress_that_only_time_has_made_counts_before_it_is_saved(meta: MetaDatabase, overview: Overview) -> None:
+    stand(meta, "normal", to_ts=ago(30), report=Report(to_ts=ago(2), resolved_ts=ago(1)))
+    assert seen(overview.readings())["delivered_lag_seconds", "s"] == pytest.approx(2)
+
+
 def test_in_the_snapshot_what_is_left_is_shown(meta: MetaDatabase, overview: Overview) -> None:
     stand(meta, "snapshot", report=Report(ranges=5, snapshot_ranges_left=3))
     assert seen(overview.readings())["snapshot_ranges_left", "s"] == 3

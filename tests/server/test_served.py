@@ -28,9 +28,8 @@ def test_metrics_and_probes_of_a_server_that_carries(tmp_path: Path) -> None:
         assert get(f"{url}/healthz") == get(f"{url}/readyz") == b"ok\n"
         client.subscribe(SubscribeRequest("orders", "memory://served", "blackhole://u:hunter2@h/"))
         orders = (("subscription", "orders"),)
-        until(lambda: samples(get(f"{url}/metrics")).get(("tailrace_cuts_total", orders), 0) > 0, 60)
         normal = ("tailrace_subscription_state", (("state", "normal"), *orders))
-        until(lambda: normal in samples(get(f"{url}/metrics")), 10)
+        until(lambda: normal in samples(get(f"{url}/metrics")), 60)
         found = samples(get(f"{url}/metrics"))
         assert ("tailrace_delivered_lag_seconds", orders) in found
         assert found["tailrace_claims_held", ()] == 1

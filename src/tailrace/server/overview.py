@@ -139,7 +139,9 @@ def service_readings(service: Service, monotonic: Clock = time.monotonic) -> Ite
 
 def _standing(row: Row[Any]) -> Standing:
     said = json.loads(row.report) if row.report else {}
-    delivered = _reached_ms(row.to_ts or 0) or _reached_ms(int(row.start) if row.start.isdigit() else 0) or row.created
+    # Progress that only time has made is saved now and then; its report comes each second.
+    durable = max(row.to_ts or 0, said.get("to_ts", 0))
+    delivered = _reached_ms(durable) or _reached_ms(int(row.start) if row.start.isdigit() else 0) or row.created
     return Standing(
         name=row.name,
         state=row.state,
