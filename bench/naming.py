@@ -25,8 +25,8 @@ from tailrace.change.batch import ChangeBatch
 from tailrace.change.schema import TableSchema
 from tailrace.progress.cut import Cut
 from tailrace.sink.base import SinkSpec
-from tailrace.sink.storage import bucket as bucket_module
 from tailrace.sink.storage.sink import StorageSink
+from tailrace.store import bucket as bucket_module
 from tailrace.testing.services import S3Connection, connection
 
 CONFIG = '[sink]\nprotocol = "csv"\n[sink.csv]\ninclude-commit-ts = true\n'

@@ -21,6 +21,7 @@ from enum import IntEnum
 from pathlib import Path
 
 from tailrace.errors import DecodeError, UpstreamAway
+from tailrace.observe.failpoints import reach
 
 SEGMENT_BYTES = 64 << 20
 _HEADER = struct.Struct("<IIBBBBIQQQqqqI")
@@ -252,6 +253,7 @@ class WriteAheadLog:
             try:
                 for start in range(0, len(group), 256):
                     _write_all(output, [part for entry in group[start : start + 256] for part in entry[1:3]])
+                reach("store-unsynced")
                 if self._fsync:
                     os.fdatasync(output)
             except OSError as raised:

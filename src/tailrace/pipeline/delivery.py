@@ -100,6 +100,7 @@ class Delivery:
         self._saved_ts: Ts = 0
         self._released_ts: Ts = 0
         self._breaths = 0
+        self._arrivals = 0
 
     def open(self) -> None:
         """Take the seat: find or make the first progress, and finish what a predecessor had begun."""
@@ -108,13 +109,16 @@ class Delivery:
         saved = self._ledger.load(name)
         if saved is None:
             saved = self._territory.settle(self._assignment.start)
+            reach("ranges-registered")
             self._name_tables()
             self._ledger.hold(name, epoch, saved)
         self._progress = saved
         self._saved_ts = saved.to_ts
         self._releases.cut()
         self._idle_releases.cut()
+        reach("progress-held")
         self._sink.open(seat)
+        reach("sink-opened")
         self._finish_pending(seat)
         self._territory.return_to(self._progress)
         self._tally.settled(self._progress)
@@ -196,11 +200,14 @@ class Delivery:
         ]
         with self._tally.step("poll"):
             sight = self._watch.look(marks, progress.to_ts)
+        if self._join_arrivals():
+            return Rest(0.0)
         frontiers = sight.frontiers
         self._hints.note(frontiers)
         upto = min(sight.resolved, self._assignment.end_ts)
         self._tally.resolved(sight.resolved)
         events = [e for e in sight.events if e.commit_ts <= upto and self._territory.matches(e)]
+        self._territory.pin_ahead(events)
         limit = self._sink.capabilities.piece_bytes * 2 * slots
         found = bounds(frontiers, events, upto, progress.to_ts, limit)
         self._tally.behind = found is not None and found.to_ts < upto
@@ -211,6 +218,21 @@ class Delivery:
         elif found is not None and self._pace.until_idle() == 0:
             self._idle(found.to_ts)
         return self._rest(announced=any(frontier.buckets for frontier in frontiers))
+
+    def _join_arrivals(self) -> bool:
+        """Ranges that came without a DDL are held before any cut may end above their first change."""
+        arrivals = self._upstream.arrivals()
+        if arrivals == self._arrivals:
+            return False
+        joined = self._territory.joined(self._progress)
+        self._arrivals = arrivals
+        if joined.ranges == self._progress.ranges:
+            return False
+        self._ledger.hold(self._assignment.subscription, self._assignment.epoch, joined)
+        self._progress = joined
+        self._saved_ts = joined.to_ts
+        self._name_tables()
+        return True
 
     def _rest(self, announced: bool) -> Rest:
         """What is announced but not resolved is so in a moment, or waits for somebody: look again, ever less often."""
@@ -236,6 +258,7 @@ class Delivery:
         if cargo.events:
             after = self._territory.after_ddl(after, cargo.events)
             self._name_tables()
+            reach("tables-registered")
         self._deliver(cargo.cut, receipts, cargo.events, after)
         gone = [route for range_id, route in before.items() if range_id not in self._territory.routes]
         self._territory.release(gone)
@@ -247,6 +270,7 @@ class Delivery:
 
     def _idle(self, to_ts: Ts) -> None:
         """Nothing happened up to `to_ts`: say so to a sink that wants to hear it, and remember it."""
+        reach("idle-time")
         if self._pace.tells_idle:
             self._sink.advance(to_ts)
         self._progress = replace(self._progress, to_ts=to_ts)
@@ -276,8 +300,10 @@ class Delivery:
         return Cut(self._assignment.subscription, self._assignment.epoch, number, phase, from_ts, to_ts)
 
     def _deliver(self, cut: Cut, receipts: Sequence[Receipt], events: Sequence[DdlEvent], after: Progress) -> None:
+        reach("receipts-back")
         with self._tally.step("begin"):
             self._ledger.begin(cut, after)
+        reach("cut-planned")
         with self._tally.step("commit"):
             self._sink.commit(cut, receipts)
         self._conclude(cut, events, after)
@@ -306,8 +332,10 @@ class Delivery:
         cut = replace(cut, epoch=self._assignment.epoch)
         named = seat.load_naming()
         if named is None:
+            reach("before-abandon")
             self._ledger.abandon(cut)
             return
+        reach("before-recover")
         self._sink.recover(cut, named[1])
         events: list[DdlEvent] = []
         if cut.phase == "log":

@@ -25,7 +25,7 @@ from typing import Literal
 from tailrace.errors import WorkerLost
 from tailrace.observe import metrics, names
 from tailrace.pipeline.carry import Order
-from tailrace.pipeline.job import Runner, Terms
+from tailrace.pipeline.runner import Runner, Terms
 from tailrace.pipeline.standing import Standing
 from tailrace.progress.cut import Receipt
 

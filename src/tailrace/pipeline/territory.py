@@ -15,12 +15,15 @@ from tailrace.change.ddl import DdlEvent, DdlType
 from tailrace.change.ranges import Range
 from tailrace.change.schema import TableSchema
 from tailrace.change.tso import MAX_TS, Ts
-from tailrace.errors import ConfigError, NotFound, StaleRoute, TableGone
+from tailrace.errors import ConfigError, NotFound, PositionLost, StaleRoute, TableGone
+from tailrace.observe.failpoints import reach
 from tailrace.progress.position import Progress, RangeProgress, Stage
 from tailrace.route.filter import TableFilter
 from tailrace.upstream.base import Upstream
 
 logger = logging.getLogger(__name__)
+
+_CREATING = {DdlType.CREATE_TABLE, DdlType.TRUNCATE_TABLE}
 
 
 class Territory:
@@ -30,6 +33,7 @@ class Territory:
         self._rules = rules
         self.tables: dict[int, TableSchema] = {}
         self.routes: dict[int, Range] = {}
+        self._ahead: set[int] = set()
 
     def settle(self, start: str) -> Progress:
         """The first progress of a new subscription: everything registered, nothing delivered."""
@@ -65,7 +69,7 @@ class Territory:
         self._occupy(at)
         for event in events:
             table = event.table
-            if event.type == DdlType.RENAME_TABLE and table and table.table_id not in known | _made(events):
+            if event.type == DdlType.RENAME_TABLE and table and not self._was_ours(event, known | _made(events)):
                 old = event.before.full_name if event.before else "its old name"
                 raise ConfigError(
                     f"a rename brings {table.full_name} into the filter: match {old} as well, or leave both out",
@@ -73,19 +77,52 @@ class Territory:
                     table=table.full_name,
                     position=str(at),
                 )
-        positions = progress.by_range()
-        ranges = tuple(
-            positions.get(route.id) or self._register(route, at, Stage.LOG) for route in list(self.routes.values())
+        return replace(progress, ranges=self._ranges(progress))
+
+    def joined(self, progress: Progress) -> Progress:
+        """The progress with ranges that arrived without a DDL: nothing of theirs is delivered, or below its ts."""
+        self._occupy(progress.to_ts)
+        return replace(progress, ranges=self._ranges(progress))
+
+    def _ranges(self, progress: Progress) -> tuple[RangeProgress, ...]:
+        positions, at = progress.by_range(), progress.to_ts
+        routes = list(self.routes.values())
+        return tuple(positions.get(route.id) or self._register(route, at, Stage.LOG) for route in routes)
+
+    def _was_ours(self, event: DdlEvent, known: set[int]) -> bool:
+        """Whether a renamed table matched by its old name too, seen or not (one without rows may not have been)."""
+        old = event.before
+        return (event.table is not None and event.table.table_id in known) or (
+            old is not None and self._rules.matches(old.schema, old.name)
         )
-        return replace(progress, ranges=ranges)
+
+    def pin_ahead(self, events: Sequence[DdlEvent]) -> None:
+        """Hold the history of tables that the log is going to bring.
+
+        A subscription whose sink is away may come to their CREATE long after it, when nobody else has held it."""
+        for event in events:
+            table = event.table
+            if event.type not in _CREATING or table is None or table.table_id in self._ahead:
+                continue
+            self._ahead.add(table.table_id)
+            try:
+                for route in self._upstream.routes(table):
+                    self._upstream.register(route, self._subscription, event.commit_ts)
+            except (NotFound, TableGone, PositionLost) as error:
+                # Whoever delivers the CREATE says what that means.
+                logger.warning("%s cannot be held ahead: %s", table.full_name, error)
 
     def release(self, routes: Sequence[Range], upto: Ts = MAX_TS) -> None:
         """Let go of history; a range that is gone holds none."""
+        if routes:
+            reach("before-release")
         for route in routes:
             try:
                 self._upstream.release(route, self._subscription, upto)
             except (NotFound, TableGone):
                 logger.info("range %s is gone and pins nothing", route.id)
+        if routes:
+            reach("after-release")
 
     def leave(self, progress: Progress) -> None:
         """The subscription is cancelled: nothing is pinned for it any more."""
@@ -121,5 +158,4 @@ class Territory:
 
 def _made(events: Sequence[DdlEvent]) -> set[int]:
     """Tables that the same statement, or another of its commit ts, created."""
-    creating = {DdlType.CREATE_TABLE, DdlType.TRUNCATE_TABLE}
-    return {event.table.table_id for event in events if event.table and event.type in creating}
+    return {event.table.table_id for event in events if event.table and event.type in _CREATING}

@@ -145,6 +145,9 @@ class MemoryUpstream:
             alive = [self._version(each, at) for each in self._store.tables.values() if not 0 < each.dropped <= at]
         return [table for table in alive if table is not None and rules.matches(table.schema, table.name)]
 
+    def arrivals(self) -> int:
+        return 0
+
     def table_schema(self, table_id: int, version: Ts) -> TableSchema:
         with self._store.lock:
             known = self._store.tables.get(table_id)

@@ -4,5 +4,15 @@ from tailrace.testing.services.azure import AzureConnection
 from tailrace.testing.services.found import Cloud, connection, is_up, program
 from tailrace.testing.services.gcs import GcsConnection
 from tailrace.testing.services.s3 import S3Connection
+from tailrace.testing.services.spark import SparkConnection
 
-__all__ = ["AzureConnection", "Cloud", "GcsConnection", "S3Connection", "connection", "is_up", "program"]
+__all__ = [
+    "AzureConnection",
+    "Cloud",
+    "GcsConnection",
+    "S3Connection",
+    "SparkConnection",
+    "connection",
+    "is_up",
+    "program",
+]

@@ -6,8 +6,6 @@ It is large (365 MB), so it comes up only when it is asked for by name.
 from __future__ import annotations
 
 import base64
-import urllib.error
-import urllib.request
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +13,7 @@ from urllib.parse import urlencode
 
 import pyarrow.fs
 
-from tailrace.testing.services.component import Command, Component, Place
+from tailrace.testing.services.component import Command, Component, Place, answers
 from tailrace.testing.services.npm import NpmProgram
 
 ACCOUNT = "tailrace"
@@ -75,20 +73,10 @@ def _command(program: Path, place: Place) -> Command:
     return Command((str(program), *argv, *quiet), {"AZURITE_ACCOUNTS": f"{ACCOUNT}:{_key(place)}"})
 
 
-def _ready(place: Place) -> bool:
-    try:
-        urllib.request.urlopen(f"http://{place.address}/{ACCOUNT}?comp=list", timeout=2).close()
-    except urllib.error.HTTPError as refused:
-        refused.close()  # It answers; that it wants a signature is right.
-    except OSError:
-        return False
-    return True
-
-
 COMPONENT = Component(
     name="azure",
     what=f"Azure Blob Storage (Azurite {PROGRAM.version}); large, only by name",
     install=PROGRAM.install,
     command=_command,
-    ready=_ready,
+    ready=lambda place: answers(f"http://{place.address}/{ACCOUNT}?comp=list"),
 )

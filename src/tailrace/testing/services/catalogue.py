@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tailrace.errors import NotFound
-from tailrace.testing.services import azure, gcs, promtool, s3
+from tailrace.testing.services import azure, gcs, promtool, s3, spark
 from tailrace.testing.services.component import Component, Tool
 
-COMPONENTS: Mapping[str, Component] = {each.name: each for each in (azure.COMPONENT, gcs.COMPONENT, s3.COMPONENT)}
+COMPONENTS: Mapping[str, Component] = {
+    each.name: each for each in (azure.COMPONENT, gcs.COMPONENT, s3.COMPONENT, spark.COMPONENT)
+}
 TOOLS: Mapping[str, Tool] = {each.name: each for each in (promtool.TOOL,)}
 # What `up` without a name leaves out, because it is large: it is asked for by name.
 LARGE = frozenset({"azure"})

@@ -7,6 +7,8 @@ program that is called and not left running.
 
 from __future__ import annotations
 
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,3 +59,14 @@ class Tool:
     what: str
     install: Callable[[Path, Tell], Path]
     found: Callable[[Path], Path | None]
+
+
+def answers(url: str) -> bool:
+    """Whether somebody answers there; that he refuses is an answer too."""
+    try:
+        urllib.request.urlopen(url, timeout=2).close()
+    except urllib.error.HTTPError as refused:
+        refused.close()
+    except OSError:
+        return False
+    return True

@@ -8,7 +8,7 @@ from typing import Literal, overload
 
 from tailrace.errors import NotFound
 from tailrace.pipeline.java import cache_folder
-from tailrace.testing.services import azure, daemon, gcs, s3
+from tailrace.testing.services import azure, daemon, gcs, s3, spark
 from tailrace.testing.services.catalogue import component, known, tool
 from tailrace.testing.services.component import Place, Tool
 
@@ -40,14 +40,22 @@ def connection(name: Literal["gcs"]) -> gcs.GcsConnection: ...
 @overload
 def connection(name: Literal["azure"]) -> azure.AzureConnection: ...
 @overload
+def connection(name: Literal["spark"]) -> spark.SparkConnection: ...
+@overload
 def connection(name: Cloud) -> Store: ...
 
 
-def connection(name: Cloud) -> Store:
+def connection(name: str) -> object:
     """The client's side of a component; raises NotFound, with how to start it, where it does not run."""
     place = daemon.find(component(name))
     if place is None:
         raise NotFound(f"{name} does not run; `scripts/services up {name}` starts it")
-    made: dict[Cloud, Callable[[Place], Store]]
-    made = {"azure": azure.connection, "gcs": gcs.connection, "s3": s3.connection}
-    return made[name](place)
+    return _CONNECTIONS[name](place)
+
+
+_CONNECTIONS: dict[str, Callable[[Place], object]] = {
+    "azure": azure.connection,
+    "gcs": gcs.connection,
+    "s3": s3.connection,
+    "spark": spark.connection,
+}

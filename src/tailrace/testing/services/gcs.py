@@ -6,7 +6,6 @@ credentials: who reaches its port may do everything.
 
 from __future__ import annotations
 
-import urllib.request
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from urllib.parse import urlencode
 
 import pyarrow.fs
 
-from tailrace.testing.services.component import Command, Component, Place
+from tailrace.testing.services.component import Command, Component, Place, answers
 from tailrace.testing.services.golang import GoProgram
 
 PROGRAM = GoProgram(
@@ -60,18 +59,10 @@ def _command(program: Path, place: Place) -> Command:
     return Command((str(program), *argv, "-public-host", place.address, "-external-url", url, "-log-level", "warn"))
 
 
-def _ready(place: Place) -> bool:
-    try:
-        urllib.request.urlopen(f"http://{place.address}/_internal/healthcheck", timeout=2).close()
-    except OSError:
-        return False
-    return True
-
-
 COMPONENT = Component(
     name="gcs",
     what=f"Google Cloud Storage (fake-gcs-server {PROGRAM.version})",
     install=PROGRAM.install,
     command=_command,
-    ready=_ready,
+    ready=lambda place: answers(f"http://{place.address}/_internal/healthcheck"),
 )

@@ -64,6 +64,9 @@ class DataServerUpstream:
         tables = (table_of(message) for message in found)
         return [table for table in tables if not table.is_view and rules.matches(table.schema, table.name)]
 
+    def arrivals(self) -> int:
+        return 0
+
     def table_schema(self, table_id: int, version: Ts) -> TableSchema:
         return self._table(table_id, version, exact=True)
 
