@@ -28,6 +28,8 @@ CONNECTIONS = 32
 
 Step = Callable[[Connection], None]
 
+_VERSION = select(tables.version.c.version)
+
 STEPS: dict[int, Step] = {}
 """For each older version the step that makes the next one of it."""
 
@@ -164,7 +166,7 @@ def _prepare_sqlite(engine: Engine) -> None:
 
 
 def _version_of(connection: Connection) -> int | None:
-    return connection.execute(select(tables.version.c.version)).scalar()
+    return connection.execute(_VERSION).scalar()
 
 
 def _refuse_newer(found: int | None) -> None:
