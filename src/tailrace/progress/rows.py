@@ -6,6 +6,7 @@ passed the fence in the same transaction.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +30,7 @@ from tailrace.change.schema import TableSchema
 from tailrace.change.tso import Ts
 from tailrace.progress.cut import Cut
 from tailrace.progress.plan import Difference, in_order
-from tailrace.progress.position import Progress, RangeProgress, Stage
+from tailrace.progress.position import Progress, RangeProgress, Stage, listed_fields, listed_of
 from tailrace.progress.tables import checkpoint, naming, progress, subscribe, subscription
 
 
@@ -113,16 +114,19 @@ class Rows:
         shared = {name: getattr(like, name) for name in ("master_addrs", "sink", "cancel", "owner")} if like else {}
         shared = shared or {"master_addrs": "", "sink": "", "cancel": 0, "owner": ""}
         before, after = self._table_names(), {each.table_id: (each.schema, each.name) for each in listed}
-        if before == after:
-            return
-        self._connection.execute(delete(subscribe).where(self._mine(subscribe)))
-        rows = [self._key | shared | _named(names) | {"table_id": table_id} for table_id, names in after.items()]
-        if rows:
+        # Only what changed, and all that goes before any that comes: tables may exchange their names.
+        gone = [names for table_id, names in before.items() if after.get(table_id) != names]
+        new = {table_id: names for table_id, names in sorted(after.items()) if before.get(table_id) != names}
+        if gone:
+            names = and_(subscribe.c.db_name == bindparam("db"), subscribe.c.table_name == bindparam("tbl"))
+            of_names = delete(subscribe).where(self._mine(subscribe), names)
+            self._connection.execute(of_names, [{"db": schema, "tbl": table} for schema, table in gone])
+        if new:
+            rows = [self._key | shared | _named(names) | {"table_id": table_id} for table_id, names in new.items()]
             self._connection.execute(insert(subscribe), rows)
-        for table_id in sorted(after.keys()):
-            if before.get(table_id) != after[table_id]:
-                of_table = and_(self._mine(progress), progress.c.table_id == table_id)
-                self._connection.execute(update(progress).where(of_table).values(_named(after[table_id])))
+        for table_id, names_now in new.items():
+            of_table = and_(self._mine(progress), progress.c.table_id == table_id)
+            self._connection.execute(update(progress).where(of_table).values(_named(names_now)))
 
     def _table_names(self) -> dict[int, tuple[str, str]]:
         columns = (subscribe.c.table_id, subscribe.c.db_name, subscribe.c.table_name)
@@ -172,7 +176,7 @@ def _ground(each: RangeProgress, names: dict[int, tuple[str, str]]) -> dict[str,
     }
 
 
-def _stand(each: RangeProgress) -> dict[str, int | bytes]:
+def _stand(each: RangeProgress) -> dict[str, int | bytes | str | None]:
     """What of a row moves with progress."""
     return {
         "progress_stage": int(each.stage),
@@ -180,6 +184,7 @@ def _stand(each: RangeProgress) -> dict[str, int | bytes]:
         "progress_last_snapshot_key": each.last_snapshot_key,
         "progress_last_log_index": each.last_log_index,
         "through_ts": each.through_ts,
+        "intervals": json.dumps(listed_fields(each.listed), separators=(",", ":")) if each.listed else None,
     }
 
 
@@ -200,4 +205,5 @@ def _position(row: Row[Any]) -> RangeProgress:
         last_snapshot_key=bytes(row.progress_last_snapshot_key),
         last_log_index=row.progress_last_log_index,
         through_ts=row.through_ts,
+        listed=listed_of(json.loads(row.intervals)) if row.intervals else (),
     )
