@@ -57,7 +57,7 @@ def test_every_topic_is_one_that_kafka_takes(schema: str, table: str) -> None:
 def test_the_first_rule_decides_and_within_it_the_last_pattern() -> None:
     dispatch = Dispatch([rule("a.*", "!a.t", topic="one", partition="ts"), rule("a.*", topic="two")], False, "rest")
     assert (dispatch.topic("A", "x"), dispatch.topic("a", "t"), dispatch.topic("b", "t")) == ("one", "two", "rest")
-    assert (dispatch.rule("a", "x").partition, dispatch.rule("b", "t").partition) == ("ts", "")
+    assert (dispatch.rule("a", "x").kind, dispatch.rule("b", "t").kind) == ("ts", "table")
     assert dispatch.topics([("a", "x"), ("a", "y"), ("b", "t")]) == ("one", "rest")
 
 
@@ -70,3 +70,15 @@ def test_the_ddl_of_a_database_goes_to_the_default_topic() -> None:
 def test_a_wrong_matcher_names_its_rule() -> None:
     with pytest.raises(ConfigError, match=re.escape("sink.dispatchers[0].matcher[1]")):
         Dispatch([rule("a.*", "b")], False, "rest")
+
+
+def test_with_avro_two_tables_never_share_a_topic() -> None:
+    alone = Dispatch([], False, "rest", "avro")
+    alone.check_topics([("a", "t")])
+    with pytest.raises(ConfigError, match="'rest' would hold a.t and a.u"):
+        alone.check_topics([("a", "t"), ("a", "u")])
+    apart = Dispatch([rule("*.*", topic="{schema}_{table}")], False, "rest", "avro")
+    apart.check_topics([("a", "t"), ("a", "u")])
+    with pytest.raises(ConfigError, match="'a_b_c' would hold"):
+        apart.check_topics([("a_b", "c"), ("a", "b_c")])
+    Dispatch([], False, "rest", "canal-json").check_topics([("a", "t"), ("a", "u")])

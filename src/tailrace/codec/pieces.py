@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailrace.change.schema import Column
-from tailrace.codec.columns import fixed_text
+from tailrace.change.floats import fixed_text
 from tailrace.codec.escapes import escaped, latin1_escaped, needing_escape
 from tailrace.errors import EncodeError
 

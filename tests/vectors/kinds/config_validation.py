@@ -24,7 +24,7 @@ def _verdict(case: dict[str, Any]) -> str:
         config = load_changefeed(case["sink_uri"], case["toml"])
         TableFilter(config.filter.rules, config.case_sensitive)
         topic = config.sink.kafka.topic if config.sink.kafka else ""
-        Dispatch(config.sink.dispatchers, config.case_sensitive, topic, config.sink.protocol)
+        Dispatch(config.sink.dispatchers, config.case_sensitive, topic, config.sink.protocol, "ticdc")
     except ConfigError as error:
         return "" if not case["ok"] else f"it was refused: {error}"
     if not case["ok"]:

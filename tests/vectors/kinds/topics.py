@@ -13,12 +13,12 @@ from tailrace.route.dispatch import Dispatch
 
 KIND = "topics"
 
-_PARTITIONS = {
-    "DefaultDispatcher": {"", "default"},
-    "TableDispatcher": {"table"},
-    "TsDispatcher": {"ts"},
-    "IndexValueDispatcher": {"index-value", "rowid"},
-    "ColumnsDispatcher": {"columns"},
+_KINDS = {
+    "DefaultDispatcher": "table",
+    "TableDispatcher": "table",
+    "TsDispatcher": "ts",
+    "IndexValueDispatcher": "index",
+    "ColumnsDispatcher": "columns",
 }
 
 
@@ -61,15 +61,15 @@ def _router(router: dict[str, Any], default: str) -> str:
         for rule in router["rules"]
     ]
     try:
-        dispatch = Dispatch(rules, router["case_sensitive"], default)
+        dispatch = Dispatch(rules, router["case_sensitive"], default, dialect="ticdc")
     except ConfigError as error:
         return "" if router.get("error") else f"it was refused: {error}"
     if router.get("error"):
         return f"it was accepted, and should have been refused: {router['error']}"
     wrong = _wrong_topics(dispatch, router["results"])
     for result in router["results"]:
-        partition = dispatch.rule(result["schema"], result["table"]).partition
-        if partition not in _PARTITIONS[result["dispatcher"]]:
+        partition = dispatch.rule(result["schema"], result["table"]).kind
+        if partition != _KINDS[result["dispatcher"]]:
             wrong.append(f"{result['schema']}.{result['table']} has the rule {partition!r}, not {result['dispatcher']}")
     topics = dispatch.topics([(result["schema"], result["table"]) for result in router["results"]])
     if sorted(topics) != sorted(router["active_topics"]):

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from tailrace.change.schema import Column
 from tailrace.codec.binary import base64_text, hex_text
-from tailrace.codec.columns import float_text, is_plain_float
+from tailrace.change.floats import float_text, is_plain_float
 from tailrace.codec.members import enum_text, set_text
 from tailrace.errors import EncodeError
 
