@@ -75,7 +75,7 @@ def test_a_wrong_matcher_names_its_rule() -> None:
 def test_with_avro_two_tables_never_share_a_topic() -> None:
     alone = Dispatch([], False, "rest", "avro")
     alone.check_topics([("a", "t")])
-    with pytest.raises(ConfigError, match="'rest' would hold a.t and a.u"):
+    with pytest.raises(ConfigError, match=r"'rest' would hold a\.t and a\.u"):
         alone.check_topics([("a", "t"), ("a", "u")])
     apart = Dispatch([rule("*.*", topic="{schema}_{table}")], False, "rest", "avro")
     apart.check_topics([("a", "t"), ("a", "u")])

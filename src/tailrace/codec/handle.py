@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tailrace.change.schema import Column, TableSchema
 from tailrace.change.floats import fixed_text
+from tailrace.change.schema import Column, TableSchema
 from tailrace.errors import EncodeError
 
 _PADDED = frozenset({"utf8mb4_bin", "utf8_bin", "ascii_bin", "latin1_bin"})

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tailrace.change.schema import Column
 from tailrace.change.floats import fixed_text
+from tailrace.change.schema import Column
 from tailrace.codec.escapes import escaped, latin1_escaped, needing_escape
 from tailrace.errors import EncodeError
 

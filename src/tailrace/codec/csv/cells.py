@@ -12,9 +12,9 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tailrace.change.floats import float_text, is_plain_float
 from tailrace.change.schema import Column
 from tailrace.codec.binary import base64_text, hex_text
-from tailrace.change.floats import float_text, is_plain_float
 from tailrace.codec.members import enum_text, set_text
 from tailrace.errors import EncodeError
 
