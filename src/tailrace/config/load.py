@@ -15,7 +15,7 @@ from tailrace.config.secret import masked_uri
 from tailrace.config.sink import read_sink
 from tailrace.config.table import Table, read_toml
 from tailrace.config.uri import SinkUri, parse_uri
-from tailrace.config.values import ChangefeedConfig, FilterConfig, IntegrityLevel
+from tailrace.config.values import ChangefeedConfig, EventFilter, FilterConfig, IntegrityLevel
 from tailrace.errors import ConfigError
 
 _UNBUILT = ("filter.event-filters", "filter.ignore-txn-start-ts")
@@ -40,10 +40,26 @@ def load_changefeed(uri: str, toml: str) -> ChangefeedConfig:
         force_replicate=root.flag("force-replicate"),
         ignore_ineligible_table=root.flag("ignore-ineligible-table"),
         integrity_check_level=_integrity(parsed, root, warnings),
-        filter=FilterConfig(root.table("filter").texts("rules") or ("*.*",)),
+        filter=_filter(root.table("filter")),
         sink=sink,
         warnings=tuple(warnings),
     )
+
+
+def _filter(table: Table) -> FilterConfig:
+    events = tuple(
+        EventFilter(
+            matcher=row.texts("matcher"),
+            ignore_event=row.texts("ignore-event"),
+            ignore_sql=row.texts("ignore-sql"),
+            insert=row.text("ignore-insert-value-expr"),
+            update_old=row.text("ignore-update-old-value-expr"),
+            update_new=row.text("ignore-update-new-value-expr"),
+            delete=row.text("ignore-delete-value-expr"),
+        )
+        for row in table.tables("event-filters")
+    )
+    return FilterConfig(table.texts("rules") or ("*.*",), table.numbers("ignore-txn-start-ts"), events)
 
 
 def _given(table: Table, key: str) -> bool:

@@ -73,10 +73,25 @@ class StorageConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class EventFilter:
+    """One `[[filter.event-filters]]`; an expression that is empty leaves nothing out."""
+
+    matcher: tuple[str, ...]
+    ignore_event: tuple[str, ...] = ()
+    ignore_sql: tuple[str, ...] = ()
+    insert: str = ""
+    update_old: str = ""
+    update_new: str = ""
+    delete: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class FilterConfig:
     """`[filter]`; the rules are compiled by `route`."""
 
     rules: tuple[str, ...]
+    ignore_txn_start_ts: tuple[int, ...] = ()
+    event_filters: tuple[EventFilter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

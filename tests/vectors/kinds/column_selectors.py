@@ -33,7 +33,9 @@ def check(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"{name} event {result['event']}", _columns(selection, whole, result)
         for output in case["outputs"]:
             narrow = _document(document, selection)
-            yield from ((f"{name} {told}", verdict) for told, verdict in rows.check(narrow | {"outputs": _only(output)}))
+            yield from (
+                (f"{name} {told}", verdict) for told, verdict in rows.check(narrow | {"outputs": _only(output)})
+            )
 
 
 def _columns(selection: Selection, whole: ChangeBatch, result: dict[str, Any]) -> str:

@@ -49,7 +49,7 @@ def _block(prefix: bytes, values: NDArray[np.integer], signed: bool) -> Checksum
         ahead = rest // _STEP
         state ^= _digits(place).take((rest - ahead * _STEP).astype(np.intp))
         rest, place = ahead, place + 1
-    return state
+    return np.asarray(state, np.uint32)
 
 
 @lru_cache(maxsize=4096)
@@ -64,4 +64,4 @@ def _digits(place: int) -> Checksums:
     """What four digits change when four times `place` digits stand behind them."""
     texts = pa.array([f"{number:04d}" + "0" * _GROUP * place for number in range(10**_GROUP)])
     found = checksums(b"", texts)
-    return found ^ found[0]
+    return np.asarray(found ^ found[0], np.uint32)

@@ -43,7 +43,7 @@ class Partitioner:
             check_number(self.rule, count)
             return np.full(batch.num_rows, self.rule.number, np.int64)
         if self.rule.kind == "ts":
-            return (batch.commit_ts.to_numpy().view(np.uint64) % np.uint64(count)).astype(np.int64)
+            return np.asarray(batch.commit_ts.to_numpy().view(np.uint64) % np.uint64(count), np.int64)
         return (self.hashes(batch) % np.uint32(count)).astype(np.int64)
 
     def hashes(self, batch: ChangeBatch) -> Checksums:
