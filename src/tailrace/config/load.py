@@ -18,7 +18,6 @@ from tailrace.config.uri import SinkUri, parse_uri
 from tailrace.config.values import ChangefeedConfig, EventFilter, FilterConfig, IntegrityLevel
 from tailrace.errors import ConfigError
 
-_UNBUILT = ("filter.event-filters", "filter.ignore-txn-start-ts")
 _MINUTE = 60.0
 _LEAST_SECONDS = (
     ("sync-point-interval", 10 * _MINUTE, _MINUTE / 2),
@@ -29,7 +28,6 @@ _LEAST_SECONDS = (
 def load_changefeed(uri: str, toml: str) -> ChangefeedConfig:
     """The checked configuration; raises ConfigError naming the key, what it may be and the nearest valid one."""
     root, parsed = read_toml(toml), parse_uri(uri)
-    _refuse_unbuilt(root)
     warnings = [f"{key} has no effect in Tailrace" for key in UNUSED if _given(root, key)]
     sink = read_sink(parsed, root, warnings)
     _check_unused(root)
@@ -65,13 +63,6 @@ def _filter(table: Table) -> FilterConfig:
 def _given(table: Table, key: str) -> bool:
     name, dot, rest = key.partition(".")
     return table.has(name) and (not dot or _given(table.table(name), rest))
-
-
-def _refuse_unbuilt(root: Table) -> None:
-    """What TiCDC leaves out for these keys must not go through in silence."""
-    for key in _UNBUILT:
-        if _given(root, key):
-            raise ConfigError(f"{key} is not built yet; leave it away, and choose tables by filter.rules")
 
 
 def _check_unused(root: Table) -> None:

@@ -1,4 +1,4 @@
-"""Carry: what runs on an executor for one piece: pull, merge, split, encode, write, receipt.
+"""Carry: what runs on an executor for one piece: pull, merge, filter, split, encode, write, receipt.
 
 Guarantees: a piece that is carried twice leaves the same rows twice in places that no reader looks at, and only the
 attempts whose receipts reach the driver count. A failure never leaves here as an exception: it becomes a receipt with
@@ -20,6 +20,7 @@ from tailrace.errors import Overdue, TailraceError, WorkerLost
 from tailrace.observe.failpoints import reach
 from tailrace.pipeline import worker
 from tailrace.pipeline.merge import merge
+from tailrace.pipeline.sieve import Sieve
 from tailrace.progress.cut import Piece, Reached, Receipt, Span
 from tailrace.route.split import split_stream
 from tailrace.sink.base import Sink, SinkSpec, SinkWriter
@@ -78,11 +79,12 @@ def failed(piece: Piece, error: Exception) -> Receipt:
 def _attempt(order: Order, gone: threading.Event) -> Receipt:
     piece, clock = order.piece, StageClock()
     upstream, sink = worker.upstreams.get(order.upstream), worker.sinks.get(order.sink)
+    sieve = worker.sieves.get(order.sink)
 
     def fill(writer: SinkWriter) -> tuple[Reached, ...]:
         if piece.phase == "snapshot":
-            return tuple(_snapshot(upstream, piece, span, writer, clock, gone) for span in piece.spans)
-        _log(upstream, sink, piece, writer, clock, gone)
+            return tuple(_snapshot(upstream, sieve, piece, span, writer, clock, gone) for span in piece.spans)
+        _write_log(log_changes(upstream, sink, sieve, piece, clock), piece, writer, clock, gone)
         return ()
 
     return written(sink, piece, fill, clock)
@@ -103,7 +105,13 @@ def written(sink: Sink, piece: Piece, fill: Callable[[SinkWriter], tuple[Reached
 
 
 def _snapshot(
-    upstream: Upstream, piece: Piece, span: Span, writer: SinkWriter, clock: StageClock, gone: threading.Event
+    upstream: Upstream,
+    sieve: Sieve,
+    piece: Piece,
+    span: Span,
+    writer: SinkWriter,
+    clock: StageClock,
+    gone: threading.Event,
 ) -> Reached:
     """Pages from the span's first key on, until the piece's share is full or the span has no more."""
     last, end = span.after_key, False
@@ -121,27 +129,24 @@ def _snapshot(
             last, end = page.last_key or last, page.end
             yield from page.batches
 
-    _write(ahead(pages), writer, clock, gone)
+    _write(sieve.passed(ahead(pages)), writer, clock, gone)
     return Reached(span.range.id, last, end)
 
 
-def _log(
-    upstream: Upstream, sink: Sink, piece: Piece, writer: SinkWriter, clock: StageClock, gone: threading.Event
+def _write_log(
+    batches: Iterator[ChangeBatch], piece: Piece, writer: SinkWriter, clock: StageClock, gone: threading.Event
 ) -> None:
-    def batches() -> Iterator[ChangeBatch]:
-        return log_changes(upstream, sink, piece, clock)
-
     large = piece.bytes > PAGE_BYTES
-    _write(ahead(batches) if large else batches(), writer, clock, gone)
+    _write(ahead(lambda: batches) if large else batches, writer, clock, gone)
 
 
-def log_changes(upstream: Upstream, sink: Sink, piece: Piece, clock: StageClock) -> Iterator[ChangeBatch]:
-    """All changes of a piece of the log, in commit order, split where the sink wants it."""
+def log_changes(upstream: Upstream, sink: Sink, sieve: Sieve, piece: Piece, clock: StageClock) -> Iterator[ChangeBatch]:
+    """All changes of a piece of the log that pass its filters, in commit order, split where the sink wants it."""
 
     def span_batches(span: Span) -> Iterator[ChangeBatch]:
         return log_batches(upstream, span.range, span.from_index, piece.from_ts, piece.to_ts, PAGE_BYTES, span.within)
 
-    merged = merge([span_batches(span) for span in piece.spans])
+    merged = sieve.passed(merge([span_batches(span) for span in piece.spans]))
     ordered = split_stream(merged) if sink.capabilities.split_updates else merged
     while True:
         with clock.stage("pull"):

@@ -36,6 +36,7 @@ from tailrace.pipeline.outcome import IndexHints, log_outcome, snapshot_outcome,
 from tailrace.pipeline.pace import Pace
 from tailrace.pipeline.pieces import log_pieces, snapshot_pieces
 from tailrace.pipeline.seat import DeliverySeat
+from tailrace.pipeline.sieve import open_sieve
 from tailrace.pipeline.succession import behind, drained_by, version_of, within, without
 from tailrace.pipeline.tally import Tally
 from tailrace.pipeline.territory import Territory
@@ -91,6 +92,7 @@ class Delivery:
         self._ledger = ledger
         self._upstream = upstream
         self._sink = sink
+        self._sieve = open_sieve(assignment.sink)
         self._tally = tally
         self._watch = lookout.watch(wake)
         rules = TableFilter(assignment.rules, assignment.case_sensitive)
@@ -337,9 +339,10 @@ class Delivery:
         self._tally.delivered(receipts, after)
 
     def _conclude(self, cut: Cut, events: Sequence[DdlEvent], after: Progress) -> None:
-        if events:
+        heard = self._sieve.statements(events)
+        if heard:
             reach("before-ddl")
-            self._sink.ddl(events)
+            self._sink.ddl(heard)
             reach("after-ddl")
         if after.to_ts:
             self._sink.advance(after.to_ts)

@@ -145,7 +145,9 @@ def feed(task: Feed) -> Iterator[Arrival]:
     sent = dict.fromkeys(task.targets, 0)
     try:
         upstream, sink = worker.upstreams.get(task.order.upstream), worker.sinks.get(task.order.sink)
-        segments = cut_segments(ahead(lambda: log_changes(upstream, sink, piece, clock)), len(task.targets))
+        sieve = worker.sieves.get(task.order.sink)
+        changes = ahead(lambda: log_changes(upstream, sink, sieve, piece, clock))
+        segments = cut_segments(changes, len(task.targets))
         for number in itertools.count():
             with clock.stage("segment"):
                 segment = next(segments, None)

@@ -1,4 +1,4 @@
-"""What a worker process keeps from job to job: opened upstreams and sinks, one for each spec.
+"""What a worker process keeps from job to job: opened upstreams, sinks and sieves, one for each spec.
 
 Equal specs share one object, so connections, schemas and encoders live as long as the process; what is opened here
 must mend its own connections. Nothing here knows a piece.
@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from tailrace import plugins
+from tailrace.pipeline.sieve import Sieve, open_sieve
 from tailrace.sink.base import Sink, SinkSpec
 from tailrace.upstream.base import Upstream, UpstreamSpec
 
@@ -40,4 +41,5 @@ class Shelf(Generic[Spec, Opened]):
 
 
 upstreams: Shelf[UpstreamSpec, Upstream] = Shelf(lambda spec: plugins.open_upstream(spec))
+sieves: Shelf[SinkSpec, Sieve] = Shelf(open_sieve)
 sinks: Shelf[SinkSpec, Sink] = Shelf(lambda spec: plugins.open_sink(spec))

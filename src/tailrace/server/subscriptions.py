@@ -19,6 +19,7 @@ from tailrace.observe import names
 from tailrace.observe.lag import lag_seconds
 from tailrace.observe.logs import say
 from tailrace.progress.database import MetaDatabase
+from tailrace.route.events import EventFilters
 from tailrace.route.filter import TableFilter
 from tailrace.server.records import Records, Subscription
 from tailrace.server.reports import AgedReport, Reports
@@ -129,6 +130,7 @@ class _Choice:
     rules: tuple[str, ...] = EVERYTHING
     case_sensitive: bool = False
     force_replicate: bool = False
+    events: EventFilters = field(default_factory=lambda: EventFilters(()))
 
 
 def _choose(request: SubscribeRequest, findings: _Findings) -> _Choice:
@@ -143,9 +145,11 @@ def _choose(request: SubscribeRequest, findings: _Findings) -> _Choice:
     rules = request.rules or changefeed.filter.rules
     try:
         TableFilter(rules, changefeed.case_sensitive)
+        events = EventFilters(changefeed.filter.event_filters, changefeed.filter.ignore_txn_start_ts)
     except ConfigError as error:
         findings.add("filter", error.message)
-    return _Choice(rules, changefeed.case_sensitive, changefeed.force_replicate)
+        events = EventFilters(())
+    return _Choice(rules, changefeed.case_sensitive, changefeed.force_replicate, events)
 
 
 def _try_sink(request: SubscribeRequest, findings: _Findings) -> None:
@@ -185,6 +189,11 @@ def _ask_upstream(request: SubscribeRequest, chosen: _Choice, findings: _Finding
         raise
     finally:
         upstream.close()
+    for table in tables:
+        try:
+            chosen.events.of(table)
+        except ConfigError as error:
+            findings.add("filter", f"{error.message} (table {table.full_name})")
     keyless = [] if chosen.force_replicate else [table.full_name for table in tables if not table.handle_key]
     findings.warnings += [f"{name} has no primary key and no unique key over NOT NULL columns" for name in keyless]
     return start, tables

@@ -57,17 +57,17 @@ def obvious(tree: Any, row: dict[str, Any]) -> Truth:
         return None if inner is None else not inner
     if op in ("and", "or"):
         left, right = (obvious(part, row) for part in parts)
-        decides = op == "or"
+        decides: bool = op == "or"
         if decides in (left, right):
             return decides
-        return None if None in (left, right) else not decides
+        return None if None in (left, right) else not bool(decides)
     value, other = row[parts[0]], parts[1]
     if op == "is null":
         return value is None
     if value is None:
         return None
     value = Decimal(value) if isinstance(value, str) else value
-    return {"<": value < other, "=": value == other, ">=": value >= other}[op]
+    return bool({"<": value < other, "=": value == other, ">=": value >= other}[op])
 
 
 def spelled(tree: Any) -> str:

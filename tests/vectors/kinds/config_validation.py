@@ -9,6 +9,7 @@ from tailrace.config import ChangefeedConfig, KafkaConfig, MessageConfig, Storag
 from tailrace.config.duration import parse_duration
 from tailrace.errors import ConfigError
 from tailrace.route.dispatch import Dispatch
+from tailrace.route.events import EventFilters
 from tailrace.route.filter import TableFilter
 
 KIND = "config_validation"
@@ -23,6 +24,7 @@ def _verdict(case: dict[str, Any]) -> str:
     try:
         config = load_changefeed(case["sink_uri"], case["toml"])
         TableFilter(config.filter.rules, config.case_sensitive)
+        EventFilters(config.filter.event_filters, config.filter.ignore_txn_start_ts)
         topic = config.sink.kafka.topic if config.sink.kafka else ""
         Dispatch(config.sink.dispatchers, config.case_sensitive, topic, config.sink.protocol, "ticdc")
     except ConfigError as error:

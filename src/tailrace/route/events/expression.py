@@ -113,7 +113,7 @@ class _Compiler:
             raise self.refused(f"the literal {text}, which is not supported; write it without an exponent") from None
 
     def _column(self, node: exp.Expr) -> Operand:
-        if (node.args.get("table") and node.table.lower() != self._table.name.lower()) or node.args.get("db"):
+        if node.text("table").lower() not in ("", self._table.name.lower()) or node.args.get("db"):
             raise self.refused(f"{node.sql('mysql')}, a column of another table")
         wanted = node.name.lower()
         column = next((each for each in self._table.columns if each.name.lower() == wanted), None)
