@@ -137,6 +137,8 @@ def test_what_an_expression_says_of_rows(text: str, rows: list[dict[str, Any]], 
     ("text", "named"),
     [
         ("id >", "no SQL expression"),
+        ("id = 1; id = 2", "not one SQL expression"),
+        (" ", "not one SQL expression"),
         ("nope = 1", "no column nope"),
         ("other.id = 1", "another table"),
         ("twice = 1", "virtual"),

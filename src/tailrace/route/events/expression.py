@@ -38,9 +38,13 @@ def parse_expression(text: str, where: str) -> exp.Expr:
     except ImportError as missing:
         raise NotInstalled(f"{where} needs sqlglot: run pip install 'tailrace[sql]'") from missing
     try:
-        return sqlglot.parse_one(text, read="mysql")
+        found = sqlglot.parse(text, read="mysql")
     except SqlglotError as wrong:
         raise ConfigError(f"{where} is {text!r}, which is no SQL expression") from wrong
+    tree = found[0] if len(found) == 1 else None
+    if tree is None:
+        raise ConfigError(f"{where} is {text!r}, which is not one SQL expression")
+    return tree
 
 
 def compile_expression(text: str, table: TableSchema, where: str) -> Condition:
