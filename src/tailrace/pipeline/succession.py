@@ -13,7 +13,7 @@ from dataclasses import replace
 from tailrace.change.ranges import Range
 from tailrace.change.tso import Ts
 from tailrace.errors import StaleRoute
-from tailrace.progress.interval import Intervals, cut, joined, missing, present, spans
+from tailrace.progress.interval import Intervals, cut, joined, missing, present, raised, spans
 from tailrace.progress.position import Progress, RangeProgress, Stage
 from tailrace.upstream.base import Frontier
 
@@ -100,6 +100,24 @@ def renewed(progress: Progress, version: Ts) -> Progress:
         return replace(position, current_snapshot_version=version, through_ts=0, listed=()).with_intervals(intervals)
 
     return replace(progress, ranges=tuple(map(moved, progress.ranges)))
+
+
+def delivered_through(progress: Progress, ts: Ts) -> Progress:
+    """What is delivered at all is so through a ts, as each range says for itself; the others are being read."""
+
+    def moved(position: RangeProgress) -> RangeProgress:
+        if position.stage is Stage.DRAINING:
+            return position
+        return position.with_intervals(raised(position.intervals, ts))
+
+    return replace(progress, to_ts=0, ranges=tuple(map(moved, progress.ranges)))
+
+
+def newcomers_read(progress: Progress) -> bool:
+    """Whether the tables that are being read came later than others, whose changes should not wait for them."""
+    reading = [each.init_snapshot_version for each in progress.ranges if each.stage is Stage.SNAPSHOT]
+    others = [each.init_snapshot_version for each in progress.ranges if each.stage is Stage.LOG]
+    return bool(reading and others) and min(reading) > min(others)
 
 
 def version_of(progress: Progress) -> Ts:

@@ -2,8 +2,8 @@
 
 Guarantees: all tables that match at the start are registered at one version; a table that is born later is registered
 at the ts of the DDL that made it, so its log has no gap and needs no snapshot. Ranges that became others are followed
-(`succession`); a table whose snapshot ended because it was dropped does not come back. A table that comes into the
-filter by a rename cannot be captured without a snapshot, and is refused as TiCDC refuses it. It never moves progress.
+(`succession`); a table whose snapshot ended because it was dropped does not come back. A table that a rename brings
+into the filter is a newcomer: its rows are read as of the rename. It never moves progress.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from tailrace.change.ddl import DdlEvent, DdlType
 from tailrace.change.ranges import Range
 from tailrace.change.schema import TableSchema
 from tailrace.change.tso import MAX_TS, Ts
-from tailrace.errors import ConfigError, NotFound, TableGone
-from tailrace.pipeline.succession import followed, nothing_delivered, renewed, version_of
+from tailrace.errors import NotFound, TableGone
+from tailrace.pipeline.succession import delivered_through, followed, nothing_delivered, renewed, version_of
 from tailrace.progress.plan import in_order
 from tailrace.progress.position import Progress, RangeProgress, Stage
 from tailrace.route.filter import TableFilter
 from tailrace.upstream.base import Upstream
 
+NOBODY: frozenset[int] = frozenset()
 BIRTHS = frozenset({DdlType.CREATE_TABLE, DdlType.TRUNCATE_TABLE})
 
 logger = logging.getLogger(__name__)
@@ -78,27 +79,23 @@ class Territory:
         )
 
     def after_ddl(self, progress: Progress, events: Sequence[DdlEvent], at: Ts) -> Progress:
-        """The progress with the ranges of the tables as they are after the DDL events of one commit ts, `at`."""
+        """The progress with the ranges of the tables as they are after the DDL events of one commit ts, `at`.
+
+        A table that a rename brings into the filter has rows already: they are read as of `at`, like a snapshot's."""
         known, made = set(self.tables), _made(events)
         self._occupy(at, at)
-        for event in events:
-            table = event.table
-            if event.type == DdlType.RENAME_TABLE and table and table.table_id not in known | made:
-                old = event.before.full_name if event.before else "its old name"
-                raise ConfigError(
-                    f"a rename brings {table.full_name} into the filter: match {old} as well, or leave both out",
-                    subscription=self._subscription,
-                    table=table.full_name,
-                    position=str(at),
-                )
-        return self._followed(progress, at, made)
+        came = {event.table.table_id for event in events if event.table and event.type == DdlType.RENAME_TABLE}
+        newcomers = frozenset(came - known - made) & self.tables.keys()
+        after = self._followed(progress, at, made, newcomers)
+        return delivered_through(after, at) if newcomers else after
 
     def pin_ahead(self, after: Ts) -> None:
-        """Tables that were made after a ts are pinned from their first moment, however long it takes to get there."""
+        """Tables that came after a ts are pinned from their first moment, however long it takes to get there."""
         upto = self._upstream.ddl_resolved()
         for event in self._upstream.ddl(after, upto):
             table = event.table
-            if table is None or event.type not in BIRTHS or not self.matches(event):
+            came = event.type in BIRTHS or event.type == DdlType.RENAME_TABLE
+            if table is None or not came or not self._rules.matches(table.schema, table.name):
                 continue
             try:
                 for route in self._upstream.routes(table):
@@ -137,18 +134,21 @@ class Territory:
         groups = [*self._closed.values(), *self._living.values()]
         self.routes = {route.id: route for group in groups for route in group}
 
-    def _followed(self, progress: Progress, at: Ts, made: frozenset[int]) -> Progress:
+    def _followed(
+        self, progress: Progress, at: Ts, made: frozenset[int], newcomers: frozenset[int] = NOBODY
+    ) -> Progress:
         """Positions for all ranges of the tables; only tables that are new at `at` have none to inherit."""
         ranges: list[RangeProgress] = []
         for table_id, living in self._living.items():
             mine = [position for position in progress.ranges if position.table_id == table_id]
-            if not mine and table_id in made:
-                ranges += self._born(self.tables[table_id], at, Stage.LOG)
+            if not mine and table_id in made | newcomers:
+                stage = Stage.LOG if table_id in made else Stage.SNAPSHOT
+                ranges += self._born(self.tables[table_id], at, stage)
             for physical in {route.physical_id for route in living} if mine else ():
                 ranges += self._of_physical(mine, physical, table_id, at)
         known = progress.by_range()
         for position in ranges:
-            if position.range_id not in known:
+            if position.range_id not in known and position.table_id not in made | newcomers:
                 self._upstream.register(self.routes[position.range_id], self._subscription, at)
         after = in_order(replace(progress, ranges=tuple(ranges)))
         self.keep(after)
