@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         _write(args.write, args.tables, args.seconds)
         return
     report = Report("many")
-    with tempfile.TemporaryDirectory(prefix="tailrace-bench-many-") as folder:
+    with tempfile.TemporaryDirectory(prefix="tailrace-bench-many-", ignore_cleanup_errors=True) as folder:
         place = Path(folder)
         make_known(place / "known")
         if "listing" in args.only:
@@ -143,8 +143,10 @@ def _healthy(report: Report, server: Rig, uri: str, place: Path, args: argparse.
     p99 = {kind: _lags(report, kind, probe, names, late, args.tables) for kind, names in of_kind.items()}
     margin = min(BLACKHOLE_LIMIT / p99["blackhole"], FOLDER_LIMIT / p99["folders"])
     report.add("many.healthy.p99_lag_margin", margin)
-    for name in looks:
-        server.cancel(name)
+    for at in range(len(BAD)):
+        (place / f"order-{at}").unlink(missing_ok=True)
+    for at in range(args.subscriptions):
+        server.cancel(f"many-{at:04}")
 
 
 def _subscribe(server: Rig, place: Path, number: int, tables: int) -> tuple[list[str], dict[str, Callable[[], Ts]]]:

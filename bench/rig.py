@@ -76,10 +76,11 @@ class Rig:
 
 
 @contextmanager
-def rig(folder: Path, upstream: str) -> Iterator[Rig]:
+def rig(folder: Path, upstream: str, options: SessionOptions | None = None) -> Iterator[Rig]:
     """A server with a new meta database in the folder; Spark is warm when the block begins."""
+    folder.mkdir(parents=True, exist_ok=True)
     meta = open_meta(f"sqlite:///{folder}/meta.db")
-    runner = SparkRunner(SessionOptions())
+    runner = SparkRunner(options or SessionOptions())
     runner.open()
     made: list[Conductor] = []
 

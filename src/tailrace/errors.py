@@ -10,6 +10,7 @@
     │   ├── DecodeError      TR-2002   bytes that are not what their format says
     │   ├── EncodeError      TR-2003   values that their format cannot carry
     │   ├── MessageTooLarge  TR-2004   one change makes a message larger than the target takes
+    │   ├── SchemaChanged    TR-2005   a reader's columns are no longer those of the table
     │   ├── PositionLost     TR-3001   history that a position needs is gone
     │   ├── TableGone        TR-3002   a table was dropped while it was read
     │   ├── SinkRefused      TR-4001   the target says no, and will again
@@ -24,7 +25,8 @@
         ├── SinkAway         TR-4101   the target does not answer, or is full
         ├── WorkerLost       TR-5101   a Spark job or its worker died
         ├── MetaAway         TR-5102   the meta database or the server does not answer
-        └── Overdue          TR-5103   a piece or a step did not end in its time
+        ├── Overdue          TR-5103   a piece or a step did not end in its time
+        └── ClusterUnfit     TR-5104   the Spark cluster cannot run our workers as it is
 
 Each error names the thing, the place and what would be right, and carries subscription, table and position where
 they are known. A boundary wraps a foreign exception once; nothing swallows one. A secret never enters a message.
@@ -110,6 +112,10 @@ class MessageTooLarge(Terminal):
     code = "TR-2004"
 
 
+class SchemaChanged(Terminal):
+    code = "TR-2005"
+
+
 class PositionLost(Terminal):
     code = "TR-3001"
 
@@ -164,6 +170,10 @@ class MetaAway(Transient):
 
 class Overdue(Transient):
     code = "TR-5103"
+
+
+class ClusterUnfit(Transient):
+    code = "TR-5104"
 
 
 def _kinds(base: type[TailraceError]) -> dict[str, type[TailraceError]]:

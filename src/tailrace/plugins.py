@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tailrace.upstream.base import Upstream, UpstreamSpec
 
 _STORAGE = "tailrace.sink.storage.sink:StorageSink"
+_FROM_STORAGE = "tailrace.upstream.storage.upstream:StorageUpstream"
 
 SINKS: dict[str, tuple[str, str]] = {
     "file": (_STORAGE, ""),
@@ -30,11 +31,19 @@ SINKS: dict[str, tuple[str, str]] = {
     "azblob": (_STORAGE, ""),
     "azure": (_STORAGE, ""),
     "blackhole": ("tailrace.sink.blackhole:BlackholeSink", ""),
+    "sqlite": ("tailrace.sink.mysql.sink:MysqlSink", ""),
 }
 
 UPSTREAMS: dict[str, tuple[str, str]] = {
     "dataserver": ("tailrace.upstream.dataserver.client:DataServerUpstream", ""),
     "memory": ("tailrace.upstream.memory:MemoryUpstream", ""),
+    "file": (_FROM_STORAGE, ""),
+    "nfs": (_FROM_STORAGE, ""),
+    "s3": (_FROM_STORAGE, ""),
+    "gcs": (_FROM_STORAGE, ""),
+    "gs": (_FROM_STORAGE, ""),
+    "azblob": (_FROM_STORAGE, ""),
+    "azure": (_FROM_STORAGE, ""),
 }
 
 _SINK_GROUP = "tailrace.sinks"

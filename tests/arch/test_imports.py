@@ -8,7 +8,7 @@ from tests.arch.tree import SOURCE, Module, modules, source
 
 # Reading order is import order (DESIGN section 10): a room imports only from itself and from rooms before it.
 ORDER = (
-    *("__init__", "proto", "errors", "config", "plugins", "observe", "change", "route", "codec", "progress"),
+    *("__init__", "proto", "errors", "config", "plugins", "observe", "store", "change", "route", "codec", "progress"),
     *("upstream", "sink", "pipeline", "server", "dataserver", "testing", "cli", "__main__"),
 )
 # The embedded range store is a reference and a test aid: nothing that runs in production may lean on it.

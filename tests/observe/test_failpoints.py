@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -66,7 +67,7 @@ def test_a_point_with_a_folder_acts_once_over_all_restarts(monkeypatch: pytest.M
         reach("before-ddl")
     failpoints.reset()
     reach("before-ddl")
-    assert [path.name for path in tmp_path.iterdir()] == ["before-ddl"]
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("before-ddl", str(os.getpid()))]
 
 
 @pytest.mark.parametrize(
@@ -79,11 +80,47 @@ def test_a_bad_entry_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, text: s
         reach("log-page")
 
 
-def test_every_point_that_the_source_reaches_is_declared() -> None:
+def test_stop_stops_the_own_process_until_it_is_told_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "after-naming=stop")
+    monkeypatch.setenv("PYTHONPATH", str(SOURCE.parent))
+    code = "from tailrace.observe.failpoints import reach; reach('after-naming'); print(1)"
+    process = subprocess.Popen([sys.executable, "-u", "-c", code], stdout=subprocess.PIPE)
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status)
+    process.send_signal(signal.SIGCONT)
+    assert process.communicate(timeout=30)[0] == b"1\n"
+
+
+def test_a_file_arms_and_disarms_a_process_that_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    plan = tmp_path / "plan"
+    monkeypatch.setenv(VARIABLE, f"@{plan}")
+    reach("before-ddl")
+    plan.write_text("before-ddl=raise@2\n")
+    reach("before-ddl")
+    with pytest.raises(WorkerLost):
+        reach("before-ddl")
+    reach("before-ddl")
+    plan.write_text("before-ddl=raise\n")
+    os.utime(plan, ns=(1, 1))
+    with pytest.raises(WorkerLost):
+        reach("before-ddl")
+    plan.write_text("")
+    reach("before-ddl")
+    plan.write_text("no-such=raise")
+    with pytest.raises(ConfigError, match="no-such"):
+        reach("before-ddl")
+
+
+def test_the_source_reaches_every_point_that_is_declared_and_no_other() -> None:
     reached = {
         name
         for path in SOURCE.rglob("*.py")
         if path.name != "failpoints.py"
         for name in re.findall(r"\breach\(\"([^\"]+)\"\)", path.read_text())
     }
-    assert reached <= set(FAILPOINTS)
+    assert reached == set(FAILPOINTS)
+
+
+def test_there_are_many_points_and_each_says_what_is_true_there() -> None:
+    assert len(FAILPOINTS) >= 30
+    assert len(set(FAILPOINTS.values())) == len(FAILPOINTS)

@@ -27,6 +27,7 @@ class Target:
     checkpoint: Ts = 0
     attempts: int = 0
     fail: list[Exception] = field(default_factory=list)
+    routes: int = 0
 
     def rows(self) -> list[Row]:
         return [row for rows in self.visible.values() for row in rows]
@@ -35,7 +36,9 @@ class Target:
 class Recorder:
     def __init__(self, spec: SinkSpec, target: Target) -> None:
         self.target = target
-        self.capabilities = Capabilities("exactly_once", True, 0.0, 1 << 20, True, idle_seconds=0.05)
+        self.capabilities = Capabilities(
+            "exactly_once", True, 0.0, 1 << 20, True, idle_seconds=0.05, routes=target.routes
+        )
         self._seat: Seat | None = None
 
     def verify(self) -> list[Problem]:
@@ -50,7 +53,8 @@ class Recorder:
 
     def commit(self, cut: Cut, receipts: Sequence[Receipt]) -> None:
         assert self._seat is not None
-        staged = [json.loads(receipt.payload) for receipt in sorted(receipts, key=lambda each: each.piece)]
+        paid = (receipt for receipt in sorted(receipts, key=lambda each: each.piece) if receipt.payload)
+        staged = [json.loads(receipt.payload) for receipt in paid]
         naming = json.dumps([[f"{cut.number:06}-{at:03}", name] for at, name in enumerate(staged)])
         self._seat.save_naming(cut, naming)
         self.recover(cut, naming)

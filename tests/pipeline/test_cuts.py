@@ -33,6 +33,12 @@ def test_a_cut_ends_at_the_first_ddl_and_takes_all_events_of_its_ts() -> None:
     assert found == Bounds(6, tuple(events[:2]), 1, 10)
 
 
+def test_a_bucket_that_reaches_past_the_end_does_not_pass_for_nothing() -> None:
+    found = bounds([frontier(1, (50, 10))], [], resolved=9, from_ts=1, limit_bytes=100)
+    assert found is not None
+    assert (found.to_ts, found.rows > 0) == (9, True)
+
+
 def test_a_cut_that_is_full_ends_before_the_ddl_and_leaves_it() -> None:
     found = bounds([frontier(1, (3, 90), (4, 90))], [ddl(6)], resolved=9, from_ts=1, limit_bytes=100)
     assert found == Bounds(3, (), 1, 90)

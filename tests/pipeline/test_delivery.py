@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tailrace.change.ddl import DdlType
+from tailrace.change.ranges import Range
+from tailrace.change.tso import Ts
 from tailrace.errors import SinkAway, SinkRefused
 from tailrace.observe import failpoints
 from tailrace.pipeline import carry, delivery
+from tailrace.upstream.base import SnapshotVersion
+from tailrace.upstream.memory import MemoryUpstream
 from tests.pipeline.conftest import Rig, shop_table
 
 ORDERS, ITEMS = 1, 2
@@ -118,6 +122,30 @@ def test_a_sink_that_is_away_for_a_moment_costs_nothing(rig: Rig) -> None:
     assert "warning" in [state for state, _ in rig.states]
 
 
+def test_a_table_that_is_born_while_the_sink_is_away_is_held_at_its_birth(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[tuple[int, Ts]] = []
+    register = MemoryUpstream.register
+
+    def remember(self: MemoryUpstream, range: Range, subscriber: str, at: Ts = 0) -> SnapshotVersion:
+        held.append((range.table_id, at))
+        return register(self, range, subscriber, at)
+
+    monkeypatch.setattr(MemoryUpstream, "register", remember)
+    fill(rig)
+    rig.start()
+    rig.until(lambda: rig.target.checkpoint > 0)
+    rig.target.fail = [SinkAway("the bucket does not answer", retry_after=0.01)] * 1000
+    change(rig, 100)
+    late = rig.store.create(shop_table(3, "late"))
+    rig.until(lambda: (3, late.version) in held)
+    assert rig.target.ddl == []
+    rig.target.fail = []
+    rig.until_delivered(rig.store.write({late.table_id: {1: {"id": 1, "v": 1}}}))
+    assert rig.copy(3) == source(rig, 3)
+
+
 def test_a_sink_that_refuses_fails_the_subscription_and_moves_no_progress(rig: Rig) -> None:
     fill(rig)
     rig.target.fail = [SinkRefused("the bucket is not yours")]
@@ -136,11 +164,14 @@ POINTS = [
     "after-ddl",
     "after-commit",
     "after-progress",
+    "receipts-back",
+    "cut-planned",
+    "tables-registered",
 ]
+ONCE = ["ranges-registered", "progress-held", "sink-opened"]
 
 
-@pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("turn", [1, 3])
+@pytest.mark.parametrize(("point", "turn"), [(p, t) for p in POINTS for t in (1, 3)] + [(p, 1) for p in ONCE])
 def test_a_failure_at_any_point_loses_nothing_and_doubles_nothing(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, point: str, turn: int
 ) -> None:
@@ -170,4 +201,4 @@ def test_a_failure_at_any_point_loses_nothing_and_doubles_nothing(
 
 
 def test_every_point_of_the_pipeline_has_its_name_in_the_list_of_all() -> None:
-    assert set(POINTS) <= set(failpoints.FAILPOINTS)
+    assert {*POINTS, *ONCE} <= set(failpoints.FAILPOINTS)

@@ -13,6 +13,7 @@ from tailrace.pipeline.job import LocalRunner, Runner, SparkRunner, Terms
 from tailrace.pipeline.session import SessionOptions
 from tailrace.progress.cut import Piece
 from tailrace.sink.base import SinkSpec
+from tailrace.testing.services import connection
 from tailrace.upstream.base import UpstreamSpec
 
 NOWHERE = UpstreamSpec("nowhere://x")
@@ -31,23 +32,31 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("killed")
 
 
-@pytest.fixture(scope="module", params=["local", pytest.param("spark", marks=pytest.mark.spark)])
+CLUSTER = pytest.param("cluster", marks=[pytest.mark.spark, pytest.mark.service("spark")])
+
+
+@pytest.fixture(scope="module", params=["local", pytest.param("spark", marks=pytest.mark.spark), CLUSTER])
 def runner(request: pytest.FixtureRequest, killed: Path) -> Iterator[Runner]:
-    made: Runner = LocalRunner() if request.param == "local" else SparkRunner(SessionOptions("local[2,4]"))
-    with pytest.MonkeyPatch.context() as patch:
-        # The session's workers inherit the environment: the first of them to pass this point is killed there, once.
-        if request.param == "spark":
-            patch.setenv("TAILRACE_FAILPOINT", "piece-closed=kill")
-            patch.setenv("TAILRACE_FAILPOINT_DIR", str(killed))
-        made.open()
+    # The session's workers are given this environment: the first of them to pass the point is killed there, once.
+    there = killed / request.param
+    there.mkdir()
+    environment = {"TAILRACE_FAILPOINT": "piece-closed=kill", "TAILRACE_FAILPOINT_DIR": str(there)}
+    made: Runner = LocalRunner()
+    if request.param != "local":
+        master = "local[2,4]" if request.param == "spark" else connection("spark").master
+        made = SparkRunner(SessionOptions(master, conf={f"spark.executorEnv.{k}": v for k, v in environment.items()}))
+    made.open()
     yield made
     made.close()
 
 
-def test_a_killed_worker_is_replaced_and_its_pieces_run_again(runner: Runner, killed: Path) -> None:
+def test_a_killed_worker_is_replaced_and_its_pieces_run_again(
+    runner: Runner, killed: Path, request: pytest.FixtureRequest
+) -> None:
     receipts = runner.run([order(number) for number in range(5)], TERMS)
     assert [(receipt.piece, receipt.error) for receipt in receipts] == [(number, None) for number in range(5)]
-    assert len(list(killed.iterdir())) == (1 if isinstance(runner, SparkRunner) else 0)
+    there = killed / request.node.callspec.params["runner"]
+    assert len(list(there.iterdir())) == (1 if isinstance(runner, SparkRunner) else 0)
 
 
 def test_a_piece_that_fails_answers_with_its_error_and_fails_nobody_else(runner: Runner) -> None:

@@ -218,3 +218,22 @@ def test_the_post_of_a_leader_ends_with_its_last_watcher(town: Town, monkeypatch
     count = len(town.upstream.asked)
     time.sleep(0.1)
     assert len(town.upstream.asked) == count
+
+
+def test_of_many_ranges_the_busy_ones_are_asked_for_and_all_now_and_then(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "FEW_RANGES", 2)
+    watch = town.lookout.watch(lambda: None)
+    now = town.upstream.now()
+    marks = [town.mark(table_id, now) for table_id in (1, 2, 3)]
+    watch.look(marks, now)
+    town.write(1)
+    until(lambda: bool(watch.look(marks, now).frontiers[0].buckets))
+    town.upstream.asked.clear()
+    resolved = watch.look(marks, now).resolved
+    until(lambda: len(town.upstream.asked) > 6)
+    assert {count for count, _ in town.upstream.asked} == {1, 3}
+    assert watch.look(marks, now).resolved > resolved
+    quiet = town.write(3)
+    until(lambda: [bucket.ts for bucket in watch.look(marks, now).frontiers[2].buckets] == [quiet], 1.0)

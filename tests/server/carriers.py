@@ -26,6 +26,7 @@ class IdleCarrier:
     carried: dict[str, Assignment] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
     stopping: threading.Event = field(default_factory=threading.Event)
+    ready: bool = True
 
     def __post_init__(self) -> None:
         self.stopping.set()

@@ -87,6 +87,18 @@ def test_a_server_goes_on_with_what_another_left(
         assert carrier.carried["orders"].epoch == 2
 
 
+def test_a_server_that_cannot_carry_yet_claims_nothing(
+    meta: MetaDatabase, subscriptions: Subscriptions, request_of_orders: SubscribeRequest
+) -> None:
+    with running(meta) as (_, carrier):
+        carrier.ready = False
+        subscriptions.subscribe(request_of_orders)
+        time.sleep(0.1)
+        assert claim_of(meta) == ("", 0)
+        carrier.ready = True
+        until(lambda: "orders" in carrier.carried)
+
+
 def test_a_cancelled_subscription_leaves_nothing_behind(
     meta: MetaDatabase,
     subscriptions: Subscriptions,

@@ -46,3 +46,22 @@ def test_an_owner_that_lost_its_seat_commits_nothing() -> None:
         sink.commit(Cut("s", 1, 1, "log", 0, ts(9)), [])
     assert sink.committed == Committed()
     sink.close()
+
+
+def test_it_asks_for_routes_only_where_it_is_told_to() -> None:
+    assert BlackholeSink(SinkSpec("s", "blackhole://h/?x=1")).capabilities.routes == 0
+    sink = BlackholeSink(SinkSpec("s", "blackhole://?routes=4"))
+    assert (sink.capabilities.routes, sink.capabilities.split_updates, sink.verify()) == (4, True, [])
+    wrong = BlackholeSink(SinkSpec("s", "blackhole://?routes=many"))
+    assert [problem.key for problem in wrong.verify()] == ["routes"]
+
+
+def test_pieces_that_only_fed_routes_are_no_rows() -> None:
+    sink, ledger = BlackholeSink(SinkSpec("s", "blackhole://?routes=1")), Ledger()
+    sink.open(ledger.seat())
+    writer = sink.writer(PIECE)
+    writer.write(batch(table(), [ts(1)]))
+    written = writer.close()
+    cut = Cut("s", 1, 1, "log", 0, ts(9))
+    sink.commit(cut, [Receipt(0), Receipt(1), Receipt(2, written.rows, written.bytes, written.payload)])
+    assert (sink.committed.rows, sink.committed.cuts) == (1, 1)

@@ -20,6 +20,7 @@ COMMANDS = {
     "subscribe": ("tailrace.cli.subscribe:subscribe", "Make a subscription."),
     "cancel": ("tailrace.cli.cancel:cancel", "End a subscription for good."),
     "status": ("tailrace.cli.status:status", "Show subscriptions: state, progress and lag."),
+    "consume": ("tailrace.cli.consume:consume", "Carry the files of a changefeed into a database."),
     "dataserver": ("tailrace.cli.dataserver:dataserver", "The embedded range store, for trying and testing."),
     "demo": ("tailrace.cli.demo:demo", "See everything work in one go."),
 }

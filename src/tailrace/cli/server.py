@@ -30,7 +30,7 @@ STOP_SECONDS = 5.0
 @click.option("--listen", default=DEFAULT_SERVER, show_default=True, metavar="HOST:PORT", help="Where to answer.")
 @click.option("--master", metavar="URL", help="Spark's master; local[2 x cores, 4] when left out.")
 @click.option("--driver-memory", default="512m", show_default=True, metavar="SIZE", help="Of a local Spark.")
-@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark; repeat.")
+@click.option("--spark-conf", "--conf", "conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark; repeat.")
 @click.option("--upstream", default="", metavar="URI", help="What a subscription without an upstream means.")
 @click.option("--cluster-id", default=1, show_default=True, help="Servers of one cluster share subscriptions.")
 @click.option(
@@ -98,7 +98,7 @@ def _carriers(master: str | None, driver_memory: str, conf: tuple[str, ...]) -> 
 def _pair(setting: str) -> tuple[str, str]:
     key, mark, value = setting.partition("=")
     if not mark:
-        raise click.BadParameter(f"{setting!r} is not KEY=VALUE", param_hint="--conf")
+        raise click.BadParameter(f"{setting!r} is not KEY=VALUE", param_hint="--spark-conf")
     return key, value
 
 

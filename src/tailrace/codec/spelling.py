@@ -28,6 +28,8 @@ def misspelled(text: pa.StringArray, kind: ColumnType) -> int:
 
 def _form(kind: ColumnType) -> str:
     point = rf"\.\d{{{kind.fraction}}}" if kind.fraction else ""
+    if kind.scale < 0 and kind.length < 0:  # a message that does not say how many digits there are
+        point = r"(\.\d{1,30})?"
     if kind.name == "decimal":
         whole = max(kind.length - kind.fraction, 1) if kind.length >= 0 else 65
         return rf"-?\d{{1,{whole}}}{point}"

@@ -15,6 +15,7 @@ from tailrace.dataserver.plain_rows import log_data, snapshot_data
 from tailrace.dataserver.rows import ipc_bytes
 from tailrace.dataserver.versions import Piece
 from tailrace.errors import IteratorLost, Locked, PositionLost, StaleRoute
+from tailrace.observe.failpoints import reach
 from tailrace.proto import cdc_pb2 as pb
 from tailrace.proto.base_pb2 import RangeEpoch
 from tailrace.upstream.dataserver.wire import error_message
@@ -33,11 +34,13 @@ class CdcService:
 
     def CdcRegister(self, request: pb.CdcRegisterRequest) -> pb.CdcRegisterResponse:
         leader = self._leader(request.range_id, request.range_epoch)
-        if not leader.meta.heirs:
+        # Who is behind may come for a table after its end: its log is still there, up to the drop.
+        if not leader.meta.heirs and not 0 < request.at < leader.meta.dropped_ts:
             leader.check_held()
         # The index is read after the timestamp: a commit that is not in the log yet then is above it.
         version = request.at or self._node.clock.take()
         retention.pin(leader, self._node.database, request.subscriber_name, version)
+        reach("store-pinned")
         with leader.mutex:
             index = leader.history.first_index_above(version, leader.next_index)
             index = leader.locks.first_index(index)

@@ -38,6 +38,7 @@ from tailrace.dataserver.timestamps import Timestamps
 from tailrace.dataserver.versions import Run, Versions
 from tailrace.dataserver.wal import Kind, Pending, Place, Record, WriteAheadLog
 from tailrace.errors import AlreadyExists, Locked, NotFound, SchemaMismatch, StaleRoute, TableGone
+from tailrace.observe.failpoints import reach
 
 INSERT, UPDATE, DELETE = 0, 1, 2
 KEPT_BYTES = 64 << 10
@@ -130,6 +131,7 @@ class RangeLeader:
             pending = self._wal.submit(record, payload)
             held.place = pending.place
         pending.wait()
+        reach("store-prewritten")
         with self.mutex:
             held.durable = True
             self.mutex.notify_all()
@@ -155,6 +157,7 @@ class RangeLeader:
                 raise Locked(f"the transaction {start_ts} is being written; ask again", retry_after=0.05)
             pending = self._finish(txn, Kind.COMMIT, commit_ts)
         pending.wait()
+        reach("store-committed")
         with self.mutex:
             self.apply_commit(txn, commit_ts)
             return commit_ts
@@ -217,6 +220,7 @@ class RangeLeader:
                 pending = self._wal.submit(record, payload)
                 txn.pages[0].place = pending.place
             place = pending.wait()
+            reach("store-written")
         except BaseException:
             with self.mutex:
                 self._over(start_ts)
@@ -264,6 +268,7 @@ class RangeLeader:
                 lowest = min([self.versions.lowest_index(self.next_index, merging), *ends])
                 self.meta = replace(self.meta, applied=max(self.meta.applied, lowest - 1), safe_ts=safe_ts)
             self._database.save(self.meta, txn)
+            reach("store-merge")
 
         with self._merging:
             return self.versions.merge(safe_ts, serial, note)

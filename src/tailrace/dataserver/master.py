@@ -19,9 +19,11 @@ from tailrace.change.schema import Partition, TableSchema
 from tailrace.change.tso import Ts
 from tailrace.dataserver import statements
 from tailrace.dataserver.catalog import Catalog, Change, Placed
-from tailrace.dataserver.oracle import Oracle, wall_ms
+from tailrace.dataserver.oracle import Oracle
 from tailrace.dataserver.placement import Placement, PlacementOrders
 from tailrace.errors import AlreadyExists, ConfigError, Fenced, Locked, NotFound, TailraceError, UpstreamAway
+from tailrace.observe.clock import wall_ms
+from tailrace.observe.failpoints import reach
 from tailrace.upstream.rowcodec import table_range
 
 FIRST_TABLE_ID = 100
@@ -107,12 +109,14 @@ class Master:
             event = DdlEvent(0, start_ts, 0, kind, query, schema, name)
             event, ranges = self._planned(event, wish, new_name, splits)
             self._tell_new(event, ranges)
+            reach("store-ddl-planned")
             with self._publish:
                 commit_ts = self._oracle.take()
                 table = None if event.table is None else event.table.at_version(commit_ts)
                 event = replace(event, commit_ts=commit_ts, table=table)
                 gone = self._ranges_gone(event)
                 self.catalog.apply(Change((event,), tuple(ranges)))
+            reach("store-ddl-saved")
             self._tell_dropped(gone, commit_ts)
             return event
 

@@ -8,16 +8,13 @@ saved limit. Timestamps of one call follow each other without a gap.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
 from tailrace.change.tso import Ts, compose
+from tailrace.observe.clock import wall_ms
+from tailrace.observe.failpoints import reach
 
 WINDOW_MS = 3000
-
-
-def wall_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 class Oracle:
@@ -35,6 +32,7 @@ class Oracle:
             if last > self._limit:
                 limit = last + compose(WINDOW_MS)
                 self._save(limit)
+                reach("store-window")
                 self._limit = limit
             self._last = last
             return first

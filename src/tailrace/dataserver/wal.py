@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tailrace.errors import DecodeError, UpstreamAway
+from tailrace.observe.failpoints import reach
 
 SEGMENT_BYTES = 64 << 20
 SEAL = "sealed"
@@ -255,6 +256,7 @@ class WriteAheadLog:
             try:
                 for start in range(0, len(group), 256):
                     _write_all(output, [part for entry in group[start : start + 256] for part in entry[1:3]])
+                reach("store-unsynced")
                 if self._fsync:
                     os.fdatasync(output)
                 # Whoever sealed this log reads it afterwards: a record that was there before the seal is theirs, too,

@@ -63,6 +63,11 @@ class Carrier(Protocol):
 
     def start(self) -> None: ...
 
+    @property
+    def ready(self) -> bool:
+        """Whether what is added is carried at once; until then another server is the better one to claim it."""
+        ...
+
     def add(self, assignment: Assignment) -> None: ...
 
     def remove(self, subscription: str, *, release: bool) -> None:

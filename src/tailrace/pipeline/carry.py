@@ -42,7 +42,7 @@ class Order:
 
 
 @dataclass(slots=True)
-class _Clock:
+class StageClock:
     """Seconds by stage, as the receipt reports them."""
 
     seconds: dict[str, float] = field(default_factory=dict)
@@ -59,39 +59,51 @@ class _Clock:
 def carry(order: Order, gone: threading.Event | None = None) -> Receipt:
     """The receipt of one attempt; never raises for what went wrong with the piece. An attempt that nobody waits for
     any more (`gone`) ends at its next batch and leaves nothing."""
-    piece = order.piece
-    place = {"subscription": piece.subscription, "table": str(piece.table_id), "position": piece.name}
     try:
         return _attempt(order, gone or threading.Event())
-    except TailraceError as error:
-        failure = error.at(**place)
     except Exception as error:
-        logger.exception("piece %s", piece.name)
-        failure = WorkerLost(f"a piece failed where no failure was foreseen: {error!r}").at(**place)
-    return Receipt(piece.number, error=failure.to_fields())
+        return failed(order.piece, error)
+
+
+def failed(piece: Piece, error: Exception) -> Receipt:
+    """The receipt of a piece that went wrong, whatever it was."""
+    if not isinstance(error, TailraceError):
+        logger.error("piece %s", piece.name, exc_info=error)
+        memory = "a Python worker has no memory left" if isinstance(error, MemoryError) else ""
+        error = WorkerLost(memory or f"a piece failed where no failure was foreseen: {error!r}")
+    place = {"subscription": piece.subscription, "table": str(piece.table_id), "position": piece.name}
+    return Receipt(piece.number, error=error.at(**place).to_fields())
 
 
 def _attempt(order: Order, gone: threading.Event) -> Receipt:
-    piece, clock = order.piece, _Clock()
+    piece, clock = order.piece, StageClock()
     upstream, sink = worker.upstreams.get(order.upstream), worker.sinks.get(order.sink)
+
+    def fill(writer: SinkWriter) -> tuple[Reached, ...]:
+        if piece.phase == "snapshot":
+            return tuple(_snapshot(upstream, piece, span, writer, clock, gone) for span in piece.spans)
+        _log(upstream, sink, piece, writer, clock, gone)
+        return ()
+
+    return written(sink, piece, fill, clock)
+
+
+def written(sink: Sink, piece: Piece, fill: Callable[[SinkWriter], tuple[Reached, ...]], clock: StageClock) -> Receipt:
+    """The receipt of a piece whose writer was filled and closed; a failure leaves nothing of it."""
     writer = sink.writer(piece)
     try:
-        reached: tuple[Reached, ...] = ()
-        if piece.phase == "snapshot":
-            reached = tuple(_snapshot(upstream, piece, span, writer, clock, gone) for span in piece.spans)
-        else:
-            _log(upstream, sink, piece, writer, clock, gone)
+        reached = fill(writer)
         with clock.stage("close"):
-            written = writer.close()
+            done = writer.close()
     except BaseException:
         writer.discard()
         raise
     reach("piece-closed")
-    return Receipt(piece.number, written.rows, written.bytes, written.payload, reached=reached, seconds=clock.seconds)
+    return Receipt(piece.number, done.rows, done.bytes, done.payload, reached=reached, seconds=clock.seconds)
 
 
 def _snapshot(
-    upstream: Upstream, piece: Piece, span: Span, writer: SinkWriter, clock: _Clock, gone: threading.Event
+    upstream: Upstream, piece: Piece, span: Span, writer: SinkWriter, clock: StageClock, gone: threading.Event
 ) -> Reached:
     """Pages from the span's first key on, until the piece's share is full or the span has no more."""
     last, end = span.after_key, False
@@ -109,32 +121,38 @@ def _snapshot(
             last, end = page.last_key or last, page.end
             yield from page.batches
 
-    _write(_ahead(pages), writer, clock, gone)
+    _write(ahead(pages), writer, clock, gone)
     return Reached(span.range.id, last, end)
 
 
 def _log(
-    upstream: Upstream, sink: Sink, piece: Piece, writer: SinkWriter, clock: _Clock, gone: threading.Event
+    upstream: Upstream, sink: Sink, piece: Piece, writer: SinkWriter, clock: StageClock, gone: threading.Event
 ) -> None:
+    def batches() -> Iterator[ChangeBatch]:
+        return log_changes(upstream, sink, piece, clock)
+
+    large = piece.bytes > PAGE_BYTES
+    _write(ahead(batches) if large else batches(), writer, clock, gone)
+
+
+def log_changes(upstream: Upstream, sink: Sink, piece: Piece, clock: StageClock) -> Iterator[ChangeBatch]:
+    """All changes of a piece of the log, in commit order, split where the sink wants it."""
+
     def span_batches(span: Span) -> Iterator[ChangeBatch]:
         return log_batches(upstream, span.range, span.from_index, piece.from_ts, piece.to_ts, PAGE_BYTES, span.within)
 
-    def batches() -> Iterator[ChangeBatch]:
-        merged = merge([span_batches(span) for span in piece.spans])
-        ordered = split_stream(merged) if sink.capabilities.split_updates else merged
-        while True:
-            with clock.stage("pull"):
-                batch = next(ordered, None)
-            if batch is None:
-                return
-            reach("log-page")
-            yield batch
-
-    large = piece.bytes > PAGE_BYTES
-    _write(_ahead(batches) if large else batches(), writer, clock, gone)
+    merged = merge([span_batches(span) for span in piece.spans])
+    ordered = split_stream(merged) if sink.capabilities.split_updates else merged
+    while True:
+        with clock.stage("pull"):
+            batch = next(ordered, None)
+        if batch is None:
+            return
+        reach("log-page")
+        yield batch
 
 
-def _write(batches: Iterator[ChangeBatch], writer: SinkWriter, clock: _Clock, gone: threading.Event) -> None:
+def _write(batches: Iterator[ChangeBatch], writer: SinkWriter, clock: StageClock, gone: threading.Event) -> None:
     reach("piece-before-write")
     for batch in batches:
         if gone.is_set():
@@ -144,7 +162,7 @@ def _write(batches: Iterator[ChangeBatch], writer: SinkWriter, clock: _Clock, go
                 writer.write(batch)
 
 
-def _ahead(source: Callable[[], Iterator[ChangeBatch]]) -> Iterator[ChangeBatch]:
+def ahead(source: Callable[[], Iterator[ChangeBatch]]) -> Iterator[ChangeBatch]:
     """The batches of `source`, pulled by a thread a little ahead, so that waiting for pages and writing overlap."""
     waiting: queue.Queue[ChangeBatch | BaseException | None] = queue.Queue(AHEAD)
     gone = threading.Event()

@@ -11,14 +11,15 @@ import threading
 import time
 
 from tailrace.errors import TailraceError
+from tailrace.observe.failpoints import reach
 from tailrace.pipeline import worker
 from tailrace.pipeline.alarm import Alarm
 from tailrace.pipeline.assignment import Assignment, Listener
 from tailrace.pipeline.crew import Crew
 from tailrace.pipeline.engagement import Company, Engagement
-from tailrace.pipeline.job import Runner
 from tailrace.pipeline.jobs import Jobs
 from tailrace.pipeline.lookout import Lookouts
+from tailrace.pipeline.runner import Runner
 from tailrace.pipeline.tally import Tally
 from tailrace.pipeline.territory import Territory
 from tailrace.progress.ledger import Ledger
@@ -38,6 +39,12 @@ class Conductor:
         self._lock = threading.Lock()
         self._engaged: dict[str, Engagement] = {}
         self._shared: Company | None = None
+        self._warm = threading.Event()
+
+    @property
+    def ready(self) -> bool:
+        """Spark runs; or it cannot, which the first delivery then says."""
+        return self._warm.is_set()
 
     def start(self) -> None:
         shared = Company(self._ledger, self._listener, Jobs(self._runner), Crew(), Alarm(), Lookouts())
@@ -96,6 +103,8 @@ class Conductor:
         except Exception:
             # Whatever it is meets the first delivery too, which says it where it is heard.
             logger.warning("Spark could not be started ahead", exc_info=True)
+        finally:
+            self._warm.set()
 
     def _save_idle(self) -> None:
         """On the crew, since the meta database may hang."""
@@ -112,6 +121,8 @@ class Conductor:
                 if delivery is not None and progress is not None:
                     resting[progress.subscription] = (delivery, engagement.assignment.epoch, progress)
             saved = self._ledger.pass_time([(epoch, progress) for _, epoch, progress in resting.values()])
+            if saved:
+                reach("idle-saved")
             for name, to_ts in saved.items():
                 resting[name][0].saved(to_ts)
         except TailraceError as error:

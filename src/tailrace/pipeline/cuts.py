@@ -53,7 +53,8 @@ def bounds(
     last = from_ts
     for bucket in merged_buckets(frontiers):
         if bucket.ts > upto:
-            # A bucket that reaches past the end may still hold rows of the cut: its share is not known, and small.
+            # A bucket that reaches past the end may still hold rows of the cut, so the cut must not pass for empty.
+            rows = rows or bucket.rows
             break
         if size and size + bucket.bytes > limit_bytes:
             upto = last

@@ -107,6 +107,7 @@ class Delivery:
         self._saved_ts: Ts = 0
         self._released_ts: Ts = 0
         self._breaths = 0
+        self._arrivals = 0
 
     def open(self) -> None:
         """Take the seat: find or make the first progress, and finish what a predecessor had begun."""
@@ -115,13 +116,16 @@ class Delivery:
         saved = self._ledger.load(name)
         if saved is None:
             saved = self._territory.settle(self._assignment.start)
+            reach("ranges-registered")
             self._name_tables()
             self._ledger.hold(name, epoch, saved)
         self._progress = saved
         self._saved_ts = saved.to_ts
         self._releases.cut()
         self._idle_releases.cut()
+        reach("progress-held")
         self._sink.open(seat)
+        reach("sink-opened")
         self._finish_pending(seat)
         self._hold(self._territory.return_to(self._progress))
         self._tally.settled(self._progress)
@@ -218,6 +222,8 @@ class Delivery:
         ]
         with self._tally.step("poll"):
             sight = self._watch.look(marks, reached)
+        if self._join_arrivals():
+            return Rest(0.0)
         frontiers = sight.frontiers
         if any(frontier.heirs for frontier in frontiers):
             self._hold(self._territory.return_to(progress))
@@ -226,6 +232,7 @@ class Delivery:
         upto = min(sight.resolved, version_of(progress) if catching_up else self._assignment.end_ts)
         self._tally.resolved(sight.resolved)
         events = [e for e in sight.events if e.commit_ts <= upto and self._territory.matches(e)]
+        self._territory.pin_ahead(events)
         limit = self._sink.capabilities.piece_bytes * 2 * slots
         found = bounds(frontiers, events, upto, reached, limit)
         self._tally.behind = found is not None and found.to_ts < upto
@@ -236,6 +243,19 @@ class Delivery:
         elif found is not None and self._pace.until_idle() == 0:
             self._idle(found.to_ts)
         return self._rest(announced=any(frontier.buckets for frontier in frontiers))
+
+    def _join_arrivals(self) -> bool:
+        """Ranges that came without a DDL are held before any cut may end above their first change."""
+        arrivals = self._upstream.arrivals()
+        if arrivals == self._arrivals:
+            return False
+        joined = self._territory.joined(self._progress)
+        self._arrivals = arrivals
+        if joined == self._progress:
+            return False
+        self._hold(joined)
+        self._name_tables()
+        return True
 
     def _rest(self, announced: bool) -> Rest:
         """What is announced but not resolved is so in a moment, or waits for somebody: look again, ever less often."""
@@ -266,6 +286,7 @@ class Delivery:
             after = after if after.reading else replace(after, to_ts=cargo.cut.to_ts)
             self._name_tables()
             self._turns.cut()
+            reach("tables-registered")
         self._territory.keep(after)
         self._deliver(cargo.cut, receipts, cargo.events, after)
         gone = [route for range_id, route in before.items() if range_id not in self._territory.routes]
@@ -278,6 +299,7 @@ class Delivery:
 
     def _idle(self, to_ts: Ts) -> None:
         """Nothing happened up to `to_ts`: say so to a sink that wants to hear it, and remember it."""
+        reach("idle-time")
         if self._pace.tells_idle:
             self._sink.advance(to_ts)
         self._progress = replace(self._progress, to_ts=to_ts)
@@ -287,8 +309,9 @@ class Delivery:
 
     def _release_what_is_delivered(self) -> None:
         """History is let go only up to what the ledger holds, and seldom while nothing happens."""
-        if (self._progress.reading or self._tally.behind) and self._births.until_cut() == 0:
-            self._territory.pin_ahead(self._progress.reached or version_of(self._progress))
+        if self._progress.reading and self._births.until_cut() == 0:
+            since = self._progress.reached or version_of(self._progress)
+            self._territory.pin_ahead(self._upstream.ddl(since, self._upstream.ddl_resolved()))
             self._births.cut()
         due = self._releases if self._progress.to_ts == self._saved_ts else self._idle_releases
         if self._saved_ts > self._released_ts and due.until_cut() == 0:
@@ -310,8 +333,10 @@ class Delivery:
         return Cut(self._assignment.subscription, self._assignment.epoch, number, phase, from_ts, to_ts)
 
     def _deliver(self, cut: Cut, receipts: Sequence[Receipt], events: Sequence[DdlEvent], after: Progress) -> None:
+        reach("receipts-back")
         with self._tally.step("begin"):
             self._ledger.begin(cut, after)
+        reach("cut-planned")
         with self._tally.step("commit"):
             self._sink.commit(cut, receipts)
         self._conclude(cut, events, after)
@@ -340,8 +365,10 @@ class Delivery:
         cut = replace(cut, epoch=self._assignment.epoch)
         named = seat.load_naming()
         if named is None:
+            reach("before-abandon")
             self._ledger.abandon(cut)
             return
+        reach("before-recover")
         self._sink.recover(cut, named[1])
         events: list[DdlEvent] = []
         if cut.phase == "log":

@@ -136,6 +136,9 @@ class Engagement:
         """Whatever comes next: a cut to carry, a rest, or the end."""
         delivery = self.delivery
         assert delivery is not None
+        if self._leaving:
+            self._end()
+            return
         found = None if delivery.finished else delivery.begin(self._shared.jobs.slots)
         if found is None or delivery.finished:
             self._tell("finished", None)

@@ -7,47 +7,30 @@ travels to the executors is a plan of a few hundred bytes a piece, never data.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Protocol
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 
-from tailrace.errors import WorkerLost
+from tailrace.errors import Transient
 from tailrace.pipeline.carry import Order
+from tailrace.pipeline.diagnosis import diagnose
 from tailrace.pipeline.loads import carry_load, deal, pack, unpack_receipts
-from tailrace.pipeline.session import SessionOptions, open_session
+from tailrace.pipeline.pace import Clock
+from tailrace.pipeline.probe import Limits, probe
+from tailrace.pipeline.runner import Runner, Terms
+from tailrace.pipeline.session import Session, SessionOptions, open_session
+from tailrace.pipeline.shuffle import shuffled, unshuffled
+from tailrace.pipeline.spread import Spread, by_size, carry_here, divided
 from tailrace.progress.cut import Receipt
 
+__all__ = ["LocalRunner", "Runner", "SparkRunner", "Terms"]
+
+REFUSED_SECONDS = 15.0
 _PLAN = pa.schema([pa.field("slot", pa.int32()), pa.field("load", pa.binary())])
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What a job may take: so many tasks, and so many seconds before a task goes on without a piece."""
-
-    slots: int
-    patience: float
-
-
-class Runner(Protocol):
-    @property
-    def slots(self) -> int:
-        """How many tasks run at once."""
-        ...
-
-    def open(self) -> None:
-        """Have everything started before the first piece comes; `run` does without."""
-        ...
-
-    def run(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
-        """Raises WorkerLost when the job failed as a whole."""
-        ...
-
-    def close(self) -> None: ...
 
 
 def _gather(orders: Sequence[Order], loads: list[list[int]], answers: dict[int, bytes]) -> list[Receipt]:
@@ -67,6 +50,9 @@ class LocalRunner:
         pass
 
     def run(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
+        return divided(orders, lambda plain: self._carry(plain, terms), carry_here)
+
+    def _carry(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
         loads = deal(orders, min(terms.slots, self.slots))
         with ThreadPoolExecutor(self.slots) as pool:
             answers = list(
@@ -85,47 +71,78 @@ def _carry_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 class SparkRunner:
-    """Runs jobs on Spark; the session is opened when first needed. Several threads may run jobs at once."""
+    """Runs jobs on Spark; the session is opened, and its workers are probed, when first needed. Several threads may
+    run jobs at once. A session that has ended, as with its cluster, is replaced by the next call; a cluster that could
+    not be used is not asked again for a while, by whomever."""
 
-    def __init__(self, options: SessionOptions) -> None:
+    def __init__(self, options: SessionOptions, clock: Clock = time.monotonic) -> None:
         self._options = options
+        self._clock = clock
         self._lock = threading.Lock()
-        self._session: SparkSession | None = None
+        self._session: Session | None = None
+        self._refused: tuple[float, Transient] | None = None
 
     @property
-    def session(self) -> SparkSession:
+    def session(self) -> Session:
         with self._lock:
+            if self._session is not None and self._session.ended:
+                self._stop()
             if self._session is None:
-                self._session = open_session(self._options)
+                self._session = self._opened()
             return self._session
+
+    def _opened(self) -> Session:
+        if self._refused is not None and self._clock() < self._refused[0]:
+            # Each caller gets an error of its own, because each adds its own place to it.
+            raise type(self._refused[1])(self._refused[1].message, retry_after=REFUSED_SECONDS)
+        session: Session | None = None
+        try:
+            session = open_session(self._options)
+            probe(session, Limits(self._options.start_seconds, self._options.asked))
+        except BaseException as error:
+            if isinstance(error, Transient):
+                self._refused = self._clock() + REFUSED_SECONDS, error
+            if session is not None:
+                session.stop()
+            raise
+        return session
 
     @property
     def slots(self) -> int:
-        return int(self.session.sparkContext.defaultParallelism)
+        return self.session.slots
 
     def open(self) -> None:
         """An empty load for each slot: Spark compiles its plan, and every worker is forked and has its imports."""
         self._answers([pack([], 0.0)] * self.slots)
 
     def run(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
-        loads = deal(orders, min(terms.slots, self.slots))
+        slots = min(terms.slots, self.slots)
+
+        def plain(some: Sequence[Order]) -> list[Receipt]:
+            loads = deal(some, slots)
+            packed = [pack([some[index] for index in load], terms.patience) for load in loads]
+            return _gather(some, loads, self._answers(packed))
+
         try:
-            answers = self._answers([pack([orders[index] for index in load], terms.patience) for load in loads])
-        except PySparkException as error:
-            raise WorkerLost(f"a job of {len(orders)} pieces failed: {_first_line(error)}") from error
-        return _gather(orders, loads, answers)
+            return divided(orders, plain, lambda spread: self._spread(spread, slots))
+        except (PySparkException, Py4JError) as error:
+            raise diagnose(error, f"a job of {len(orders)} pieces") from error
+
+    def _spread(self, spread: Spread, slots: int) -> dict[int, Receipt]:
+        small, large = by_size(spread)
+        found = unshuffled(self.session.spark, small) if small else {}
+        return found | (shuffled(self.session.spark, large, slots) if large.feeds else {})
 
     def _answers(self, packed: Sequence[bytes]) -> dict[int, bytes]:
         plan = pa.table([pa.array(range(len(packed)), pa.int32()), pa.array(packed, pa.binary())], schema=_PLAN)
-        answer = self.session.createDataFrame(plan).mapInArrow(_carry_batches, "slot int, load binary").toArrow()
+        answer = self.session.spark.createDataFrame(plan).mapInArrow(_carry_batches, "slot int, load binary").toArrow()
         return dict(zip(answer.column(0).to_pylist(), answer.column(1).to_pylist(), strict=True))
 
     def close(self) -> None:
         with self._lock:
-            if self._session is not None:
-                self._session.stop()
-                self._session = None
+            self._stop()
 
-
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    def _stop(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            session.stop()

@@ -24,7 +24,7 @@ from typing import Literal
 
 from tailrace.errors import WorkerLost
 from tailrace.pipeline.carry import Order
-from tailrace.pipeline.job import Runner, Terms
+from tailrace.pipeline.runner import Runner, Terms
 from tailrace.pipeline.standing import Standing
 from tailrace.progress.cut import Receipt
 
@@ -96,7 +96,7 @@ class Jobs:
             batch.answer.set_exception(WorkerLost("the pipeline is stopping"))
         return batch.answer
 
-    def close(self, seconds: float = 60.0) -> None:
+    def close(self, seconds: float = 10.0) -> None:
         """Jobs under way are waited for, for a while; what has not begun fails."""
         with self._lock:
             self._closed = True

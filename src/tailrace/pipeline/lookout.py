@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -27,6 +28,8 @@ POLL_SECONDS = 1.0
 BREATH_SECONDS = 0.01
 # A poll costs both sides something for each range, so many ranges are asked for less often.
 PAUSE_SECONDS, PAUSE_OF_RANGE, LONGEST_PAUSE = 0.001, 0.0002, 0.25
+# Of more ranges than these only the busy ones are asked for each time, all of them this often.
+FEW_RANGES, BUSY_SECONDS, ALL_SECONDS = 64, 5.0, 0.25
 
 logger = logging.getLogger(__name__)
 
@@ -132,11 +135,12 @@ class Lookout:
         """One round of a leader's post: how long to wait before the next; None when nothing is left to watch."""
         with self.lock:
             post = self._posts[leader]
-            marks = [self._reaches[range].mark(range) for range in post.ranges]
-            if not marks or self._closed.is_set():
+            if not post.ranges or self._closed.is_set():
                 del self._posts[leader]
                 return None
-        woken, asked = self._ask(marks, POLL_SECONDS)
+            ranges, wait_s = post.round(self._reaches)
+            marks = [self._reaches[range].mark(range) for range in ranges]
+        woken, asked = self._ask(marks, wait_s)
         if self.statements.refresh():
             with self.lock:
                 woken |= {watch for reach in self._reaches.values() for watch in reach.watchers}
@@ -187,6 +191,7 @@ class Lookout:
             for mark, frontier in zip(marks, found, strict=True):
                 reach = self._reaches.get(mark.range)
                 if reach is not None and reach.extend(mark.from_ts, frontier):
+                    reach.news_at = time.monotonic()
                     woken |= reach.watchers.keys()
                     if reach.heirs:
                         self._unman(mark.range)
@@ -212,6 +217,18 @@ class _Post:
     lookout: Lookout
     leader: str
     ranges: set[Range] = field(default_factory=set)
+    asked_all_at: float = 0.0
+
+    def round(self, reaches: dict[Range, Reach[Watch]]) -> tuple[list[Range], float]:
+        """What to ask for now, and how long the leader may wait: of many ranges the busy ones, and all now and then,
+        so that a thousand quiet ranges do not make the news of a busy one late."""
+        now = time.monotonic()
+        busy = [range for range in self.ranges if now < reaches[range].news_at + BUSY_SECONDS]
+        left = self.asked_all_at + ALL_SECONDS - now
+        if len(self.ranges) <= FEW_RANGES or not busy or left <= 0:
+            self.asked_all_at = now
+            return list(self.ranges), 0.0 if busy and len(self.ranges) > FEW_RANGES else POLL_SECONDS
+        return busy, left
 
     def begin(self) -> None:
         threading.Thread(target=self._run, name=f"lookout-{self.leader}", daemon=True).start()

@@ -2,14 +2,15 @@
 
 Invariants: the pieces of a cut are disjoint and together they are the cut; for a sink that asks for `merged` pieces,
 the commit times of two pieces of one physical table overlap only where both hold nothing but one commit ts, and not
-even there for a sink that wants whole transactions. So files that are numbered by piece never go back in time.
+even there for a sink that wants whole transactions. So files that are numbered by piece never go back in time. For a
+sink that wants routes, the pieces that pull are the cut, and those of the routes are it once more.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tailrace.change.ranges import Range
 from tailrace.change.tso import Ts
@@ -22,6 +23,7 @@ from tailrace.upstream.base import Frontier
 
 SMALLEST_PIECE = 8 << 20
 NO_KEYS: Mapping[int, Intervals | None] = {}
+ROUTE_BYTES = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,33 @@ def log_pieces(
                         bytes=interval.bytes // len(parts),
                     )
                 )
-    return pieces
+    return with_routes(cut, pieces, sink.routes) if sink.routes and pieces else pieces
+
+
+def with_routes(cut: Cut, feeds: Sequence[Piece], most: int) -> list[Piece]:
+    """The pieces of a cut whose changes meet: those that pull and, after them, one for each route. A small cut has
+    few routes, because each is a transaction of the target at least."""
+    rows, size = sum(piece.rows for piece in feeds), sum(piece.bytes for piece in feeds)
+    routes = max(1, min(most, -(-size // ROUTE_BYTES)))
+    return [replace(piece, routes=routes) for piece in feeds] + [
+        Piece(
+            subscription=cut.subscription,
+            epoch=cut.epoch,
+            cut=cut.number,
+            number=len(feeds) + route,
+            phase=cut.phase,
+            table_id=0,
+            partition_id=0,
+            spans=(),
+            from_ts=cut.from_ts,
+            to_ts=cut.to_ts,
+            rows=rows // routes,
+            bytes=size // routes,
+            route=route,
+            routes=routes,
+        )
+        for route in range(routes)
+    ]
 
 
 def _keys(route: Range, position: RangeProgress) -> Span:

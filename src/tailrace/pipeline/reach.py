@@ -29,6 +29,8 @@ class Reach(Generic[Watcher]):
         self.base = base
         self.watchers: dict[Watcher, Ts] = {}
         self.error: TailraceError | None = None
+        self.news_at = -1e9
+        """When changes last came, as whoever polls notes it."""
         self._buckets = list(first.buckets)
         self._newest = replace(first, buckets=())
 

@@ -26,7 +26,9 @@ def followed(
     Raises StaleRoute where the ranges of now hold keys of which nothing was saved.
     """
     known = {each.range_id: each for each in positions}
-    whole = joined(each for position in _living(positions) for each in position.intervals)
+    same = {route.id for route in living if (mine := known.get(route.id)) is not None and mine.describes(route)}
+    gone = [position for position in _living(positions) if position.range_id not in same]
+    whole = joined(each for position in gone for each in position.intervals)
     found = [_inherited(known, route, whole) for route in living]
     ids = {route.id for route in living}
     return found + [_drained_on(known, route) for route in closed if route.id not in ids]

@@ -16,7 +16,8 @@ from tailrace.change.ddl import DdlEvent, DdlType
 from tailrace.change.ranges import Range
 from tailrace.change.schema import TableSchema
 from tailrace.change.tso import MAX_TS, Ts
-from tailrace.errors import NotFound, TableGone
+from tailrace.errors import ConfigError, NotFound, PositionLost, StaleRoute, TableGone
+from tailrace.observe.failpoints import reach
 from tailrace.pipeline.succession import delivered_through, followed, nothing_delivered, renewed, version_of
 from tailrace.progress.plan import in_order
 from tailrace.progress.position import Progress, RangeProgress, Stage
@@ -38,6 +39,7 @@ class Territory:
         self.routes: dict[int, Range] = {}
         self._living: dict[int, list[Range]] = {}
         self._closed: dict[int, list[Range]] = {}
+        self._ahead: set[int] = set()
 
     def settle(self, start: str) -> Progress:
         """The first progress of a new subscription: everything registered, nothing delivered."""
@@ -56,9 +58,42 @@ class Territory:
         at = progress.reached or version_of(progress)
         self._occupy(at, at)
         after = self._followed(progress, at, frozenset())
-        drained = progress.by_range().keys() - after.by_range().keys()
-        self.release([self._upstream.route(range_id).range for range_id in sorted(drained)])
+        left = sorted(progress.by_range().keys() - after.by_range().keys())
+        self.release([self._drained(range_id) for range_id in left])
         return after
+
+    def _drained(self, range_id: int) -> Range:
+        """A range of which nothing is needed any more; one that is gone without heirs is not that."""
+        try:
+            route = self._upstream.route(range_id)
+        except NotFound as error:
+            raise StaleRoute(f"range {range_id} is gone, and was saved", subscription=self._subscription) from error
+        if not route.heirs:
+            raise StaleRoute(f"range {range_id} is not routed as it was saved", subscription=self._subscription)
+        return route.range
+
+    def joined(self, progress: Progress) -> Progress:
+        """The progress with tables that arrived without a DDL: nothing of theirs is delivered, or below its ts."""
+        at = progress.reached
+        self._occupy(at, at)
+        known = {position.table_id for position in progress.ranges}
+        return self._followed(progress, at, frozenset(self.tables.keys() - known))
+
+    def _was_ours(self, event: DdlEvent) -> bool:
+        """Whether a renamed table matched by its old name too, seen or not (one without rows may not have been)."""
+        old = event.before
+        return old is not None and self._rules.matches(old.schema, old.name)
+
+    def _unreadable(self, table: TableSchema, renames: Sequence[DdlEvent], at: Ts) -> ConfigError:
+        befores = [event.before for event in renames if event.table and event.table.table_id == table.table_id]
+        old = befores[0].full_name if befores and befores[0] else "its old name"
+        return ConfigError(
+            f"a rename brings {table.full_name} into the filter, and its rows cannot be read here: match {old} as "
+            "well, or leave both out",
+            subscription=self._subscription,
+            table=table.full_name,
+            position=str(at),
+        )
 
     def keep(self, progress: Progress) -> None:
         """Only the ranges that a progress speaks of are held from now on."""
@@ -84,32 +119,48 @@ class Territory:
         A table that a rename brings into the filter has rows already: they are read as of `at`, like a snapshot's."""
         known, made = set(self.tables), _made(events)
         self._occupy(at, at)
-        came = {event.table.table_id for event in events if event.table and event.type == DdlType.RENAME_TABLE}
-        newcomers = frozenset(came - known - made) & self.tables.keys()
+        renames = [event for event in events if event.table and event.type == DdlType.RENAME_TABLE]
+        ours = {event.table.table_id for event in renames if event.table and self._was_ours(event)}
+        came = {event.table.table_id for event in renames if event.table} - known - made
+        newcomers = frozenset(came - ours) & self.tables.keys()
+        # One that matched before and was not seen had no rows.
+        made |= came & ours
+        if newcomers and not self._upstream.has_snapshot:
+            raise self._unreadable(self.tables[min(newcomers)], renames, at)
         after = self._followed(progress, at, made, newcomers)
         return delivered_through(after, at) if newcomers else after
 
-    def pin_ahead(self, after: Ts) -> None:
-        """Tables that came after a ts are pinned from their first moment, however long it takes to get there."""
-        upto = self._upstream.ddl_resolved()
-        for event in self._upstream.ddl(after, upto):
+    def pin_ahead(self, events: Sequence[DdlEvent]) -> None:
+        """Hold the history of tables that the log is going to bring.
+
+        A subscription whose sink is away, or whose snapshot is long, may come to their CREATE long after it, when
+        nobody else has held it."""
+        for event in events:
             table = event.table
             came = event.type in BIRTHS or event.type == DdlType.RENAME_TABLE
-            if table is None or not came or not self._rules.matches(table.schema, table.name):
+            if table is None or not came or table.table_id in self._ahead | self.tables.keys():
                 continue
+            if not self._rules.matches(table.schema, table.name):
+                continue
+            self._ahead.add(table.table_id)
             try:
                 for route in self._upstream.routes(table):
                     self._upstream.register(route, self._subscription, event.commit_ts)
-            except (NotFound, TableGone):
-                logger.info("table %s is gone again", table.full_name)
+            except (NotFound, TableGone, PositionLost) as error:
+                # Whoever delivers the statement says what that means.
+                logger.warning("%s cannot be held ahead: %s", table.full_name, error)
 
     def release(self, routes: Sequence[Range], upto: Ts = MAX_TS) -> None:
         """Let go of history; a range that is gone holds none."""
+        if routes:
+            reach("before-release")
         for route in routes:
             try:
                 self._upstream.release(route, self._subscription, upto)
             except (NotFound, TableGone):
                 logger.info("range %s is gone and pins nothing", route.id)
+        if routes:
+            reach("after-release")
 
     def leave(self, progress: Progress) -> None:
         """The subscription is cancelled: nothing is pinned for it any more."""

@@ -42,6 +42,9 @@ class Piece:
 
     In the log `rows` and `bytes` are what the upstream announced. In the snapshot `limit_rows` and `bytes` are where
     the piece stops, at the end of a page.
+
+    Where `routes` is not 0, the changes of the cut meet before they are written. A piece with spans then only feeds
+    the routes; a piece without spans is the part of one `route`, over all tables, and it is the one that is written.
     """
 
     subscription: str
@@ -57,6 +60,13 @@ class Piece:
     rows: int = 0
     bytes: int = 0
     limit_rows: int = 0
+    route: int = 0
+    routes: int = 0
+
+    @property
+    def feeds(self) -> bool:
+        """Whether its changes go to the routes of its cut, and not into the sink."""
+        return self.routes > 0 and bool(self.spans)
 
     @property
     def version(self) -> Ts:

@@ -32,6 +32,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from tailrace.errors import ConfigError, MetaAway, MetaVersion, NotInstalled
+from tailrace.observe.clock import wall_ms
 from tailrace.progress import tables
 
 BUSY_SECONDS = 10.0
@@ -60,7 +61,7 @@ class meta_clock(FunctionElement[int]):
 
 @compiles(meta_clock, "sqlite")
 def _sqlite_clock(element: object, compiler: object, **options: Any) -> str:
-    return "CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)"
+    return "tailrace_clock()"
 
 
 @compiles(meta_clock, "mysql")
@@ -174,6 +175,8 @@ def _prepare_sqlite(engine: Engine) -> None:
         connection.isolation_level = None
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
+        # SQLite has no clock of its own, only that of the process that it runs in.
+        connection.create_function("tailrace_clock", 0, wall_ms)
 
     @event.listens_for(engine, "begin")
     def on_begin(connection: Connection) -> None:

@@ -19,6 +19,7 @@ from itertools import islice
 
 from sqlalchemy import ColumnElement, and_, bindparam, case, func, or_, select, update
 
+from tailrace.observe.failpoints import reach
 from tailrace.progress.database import MetaDatabase, meta_clock
 from tailrace.progress.tables import subscribe, subscription
 
@@ -108,6 +109,16 @@ class Claims:
             self._held |= {claim.subscription: claim for claim in claims}
         return claims
 
+    def seize(self, name: str) -> int:
+        """Raise the epoch at once, whoever holds the subscription, and return it: whoever held it is fenced.
+
+        For a process that is told to carry one subscription alone. There is no lease, so nothing is to be renewed.
+        """
+        taken = {"owner": self._owner, "epoch": subscription.c.epoch + 1, "lease_until": 0}
+        with self._meta.writing() as connection:
+            connection.execute(update(subscription).where(self._rows([name])).values(taken))
+            return int(connection.execute(select(subscription.c.epoch).where(self._rows([name]))).scalar_one())
+
     def renew(self) -> list[Claim]:
         """Hold on to what is held, once in a third of the lease; returns what was lost, which must stop at once."""
         before = self._monotonic()
@@ -115,11 +126,13 @@ class Claims:
             return []
         mine = and_(subscription.c.cluster_id == self._cluster_id, subscription.c.owner == self._owner)
         asked = list(self.held.values())
+        reach("before-renew")
         mine = and_(mine, subscription.c.name.in_([claim.subscription for claim in asked]))
         with self._meta.writing() as connection:
             connection.execute(update(subscription).where(mine).values(lease_until=self._lease_end()))
             kept = connection.execute(select(subscription.c.name, subscription.c.epoch).where(mine)).all()
         epochs = {row.name: row.epoch for row in kept}
+        reach("after-renew")
         with self._lock:
             # What `overdue` gave up meanwhile stays given up, though its lease was extended.
             asked = [claim for claim in asked if self._held.get(claim.subscription) == claim]

@@ -11,6 +11,7 @@ import logging
 from tailrace import plugins
 from tailrace.errors import Fenced, NotFound, TailraceError
 from tailrace.observe import names
+from tailrace.observe.failpoints import reach
 from tailrace.observe.logs import say
 from tailrace.pipeline.assignment import Carrier
 from tailrace.progress.ledger import Ledger
@@ -40,9 +41,12 @@ class Endings:
     def cancel(self, name: str, epoch: int) -> None:
         """Stop carrying, let go of the history, forget the progress; then the subscription is cancelled."""
         self._carrier.remove(name, release=True)
+        reach("cancel-stopped")
         self._release_pins(name)
+        reach("cancel-released")
         try:
             self._ledger.clear(name, epoch)
+            reach("cancel-forgotten")
             self._records.set_state(name, epoch, "cancelled", None)
             say(logger, logging.INFO, names.CANCELLED, subscription=name)
         except Fenced:

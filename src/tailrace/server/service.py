@@ -6,9 +6,10 @@ comes at least every `poll_seconds`, and at once after a change through this ser
 that stops a delivery, an upstream that lets go of history) has a thread of its own, so that no lease runs out
 meanwhile; and a second thread, which asks no database, watches that a round that hangs does not outlast a lease.
 
-Guarantees: an assignment is handed over only with a claim, and taken back when the claim is lost or may be; a lease is
-given back only after its delivery has stopped. It holds nothing that is not in the meta database: another server, or
-the next start of this one, goes on where the ledger says.
+Guarantees: nothing is claimed before the carrier can carry it, so that a server which has just started takes nothing
+away from one that runs; an assignment is handed over only with a claim, and taken back when the claim is lost or may
+be; a lease is given back only after its delivery has stopped. It holds nothing that is not in the meta database:
+another server, or the next start of this one, goes on where the ledger says.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from itertools import islice
 
 from tailrace.errors import TailraceError, Transient
 from tailrace.observe import names
+from tailrace.observe.failpoints import reach
 from tailrace.observe.logs import say
 from tailrace.pipeline.assignment import Carrier, Listener, Report, State
 from tailrace.progress.database import MetaDatabase
@@ -183,10 +185,12 @@ class Service:
         self._save_reports(at_once=bool(self._said))
         self._save_what_was_said()
         self._finish_endings()
-        self._count_members()
+        if self._carrier.ready:
+            self._count_members()
         if not self._asked.is_set():
             self._begin_cancellations()
-            self._share()
+            if self._carrier.ready:
+                self._share()
 
     def _watch_leases(self) -> None:
         while not self._stopped.wait(WATCH_SECONDS):
@@ -230,6 +234,7 @@ class Service:
         for record in self._records.some(list(claims)) if claims else []:
             name, epoch = record.name, claims[record.name].epoch
             say(logger, logging.INFO, names.CLAIMED, subscription=name, epoch=epoch)
+            reach("claim-taken")
             if record.state == "cancelling":
                 self._leave(name, self._endings.cancel, epoch)
             else:

@@ -46,7 +46,9 @@ class Capabilities:
     (`math.inf`: never).
     `split_updates`: an update that changes a handle or unique key arrives as a delete and an insert.
     `whole_transactions`: a table's part of one transaction stays in one piece. `joined_partitions`: all partitions of
-    a table are one piece's, as if the table had none.
+    a table are one piece's, as if the table had none. `routes`: changes of the log that are in each other's way
+    (`route.conflict`) meet on one of at most so many routes, each written by one writer over all tables; 0 for a sink
+    to which it does not matter. Receipts of pieces that only fed the routes have no rows and no payload.
     """
 
     delivery: Literal["exactly_once", "at_least_once"]
@@ -58,6 +60,7 @@ class Capabilities:
     split_updates: bool = False
     whole_transactions: bool = False
     joined_partitions: bool = False
+    routes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,8 @@ class Written:
 
 class SinkWriter(Protocol):
     def write(self, batch: ChangeBatch) -> None:
-        """Batches of the piece in commit order."""
+        """Batches of the piece in commit order; those of a route hold each table's changes in the order of
+        `pipeline.segments`, and how the tables take turns means nothing."""
         ...
 
     def close(self) -> Written:

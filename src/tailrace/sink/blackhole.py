@@ -10,7 +10,8 @@ import json
 import math
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from urllib.parse import parse_qs, urlsplit
 
 from tailrace.change.batch import ChangeBatch
 from tailrace.change.ddl import DdlEvent
@@ -21,6 +22,8 @@ from tailrace.sink.base import Capabilities, Problem, Seat, SinkSpec, Written
 _CAPABILITIES = Capabilities(
     delivery="exactly_once", ddl=True, cut_seconds=0.0, piece_bytes=64 << 20, merged=False, idle_seconds=math.inf
 )
+
+MOST_ROUTES = 64
 
 
 @dataclass(slots=True)
@@ -36,20 +39,24 @@ class Committed:
 
 
 class BlackholeSink:
-    """`blackhole://`, with any host and parameters, which mean nothing to it."""
+    """`blackhole://`, with any host and parameters, which mean nothing to it; but with `routes=N` it asks for its
+    changes as a database does, so that what conflicts meets on one of N routes."""
 
     def __init__(self, spec: SinkSpec) -> None:
         self._spec = spec
+        self._routes = _routes(spec.uri)
         self._seat: Seat | None = None
         self._lock = threading.Lock()
         self.committed = Committed()
 
     @property
     def capabilities(self) -> Capabilities:
-        return _CAPABILITIES
+        return replace(_CAPABILITIES, routes=self._routes, split_updates=self._routes > 0)
 
     def verify(self) -> list[Problem]:
-        return []
+        said = _parameter(self._spec.uri)
+        wrong = [Problem("routes", f"routes is a number from 1 to {MOST_ROUTES}, not {said!r}")]
+        return wrong if said and not self._routes else []
 
     def open(self, seat: Seat) -> None:
         seat.check()
@@ -61,7 +68,8 @@ class BlackholeSink:
     def commit(self, cut: Cut, receipts: Sequence[Receipt]) -> None:
         if self._seat is not None:
             self._seat.check()
-        counts = [json.loads(receipt.payload) for receipt in {each.piece: each for each in receipts}.values()]
+        paid = {each.piece: each.payload for each in receipts if each.payload}
+        counts = [json.loads(payload) for payload in paid.values()]
         with self._lock:
             self.committed.cuts += 1
             self.committed.rows += sum(int(each["rows"]) for each in counts)
@@ -85,6 +93,15 @@ class BlackholeSink:
 
     def close(self) -> None:
         self._seat = None
+
+
+def _parameter(uri: str) -> str:
+    return parse_qs(urlsplit(uri).query).get("routes", [""])[-1]
+
+
+def _routes(uri: str) -> int:
+    said = _parameter(uri)
+    return int(said) if said.isdigit() and 0 < int(said) <= MOST_ROUTES else 0
 
 
 class BlackholeWriter:

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -30,8 +30,11 @@ def free_port() -> int:
 class Store:
     """Process 0 is the master and a data server, all others are data servers. Ports stay over restarts."""
 
-    def __init__(self, folder: Path, servers: int = 2, options: Sequence[str] = ()) -> None:
+    def __init__(
+        self, folder: Path, servers: int = 2, options: Sequence[str] = (), env: Mapping[str, str] | None = None
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        self._env = dict(env or {})
         self._folder, self._options = folder, tuple(options)
         self._ports = [free_port() for _ in range(servers)]
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
@@ -46,6 +49,13 @@ class Store:
 
     def pid(self, number: int) -> int:
         return self._processes[number].pid
+
+    @property
+    def numbers(self) -> range:
+        return range(len(self._ports))
+
+    def alive(self, number: int) -> bool:
+        return number in self._processes and self._processes[number].poll() is None
 
     def start(self) -> None:
         for number in range(len(self._ports)):
@@ -72,8 +82,13 @@ class Store:
     def resume(self, number: int) -> None:
         self._processes[number].send_signal(signal.SIGCONT)
 
+    def resume_all(self) -> None:
+        for number in self.numbers:
+            if self.alive(number):
+                self.resume(number)
+
     def restart(self, number: int) -> None:
-        """Start a process that was killed, or end it well and start it again; returns when it is ready."""
+        """Start a process that is gone, or end it well and start it again; returns when it is ready."""
         if number in self._processes:
             self._end(self._processes.pop(number))
         self._spawn(number)
@@ -103,7 +118,7 @@ class Store:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=package_environment(),
+                env=package_environment(self._env),
             )
 
     def _await(self, number: int) -> None:
@@ -130,9 +145,11 @@ def _close(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def start_store(folder: Path, servers: int = 2, options: Sequence[str] = ()) -> Iterator[Store]:
-    """A running store in `folder`; what is there from before is found again."""
-    store = Store(folder, servers, options)
+def start_store(
+    folder: Path, servers: int = 2, options: Sequence[str] = (), env: Mapping[str, str] | None = None
+) -> Iterator[Store]:
+    """A running store in `folder`; what is there from before is found again. `env` is added to its environment."""
+    store = Store(folder, servers, options, env)
     try:
         store.start()
         yield store

@@ -20,6 +20,7 @@ from typing import Self
 from tailrace.errors import MetaAway
 from tailrace.server.grpc.client import Client
 from tailrace.testing.environment import package_environment
+from tailrace.testing.processes import family, go_on, stop
 
 START_SECONDS = 60.0
 
@@ -102,6 +103,21 @@ class ServerProcess:
             self._process.terminate()
             self.wait(START_SECONDS)
         self._signal(signal.SIGKILL)
+
+    def pause(self, *, workers: bool) -> None:
+        """SIGSTOP to the server, with `workers` to everything that it started too: the JVM and the Python workers."""
+        if self.alive:
+            stop(family(self.pid) if workers else family(self.pid)[:1])
+
+    def resume_workers(self) -> None:
+        """SIGCONT to everything that the server started, and not to itself."""
+        if self.alive:
+            go_on(family(self.pid)[1:])
+
+    def resume(self) -> None:
+        """SIGCONT to the server and everything that it started."""
+        if self.alive:
+            go_on(family(self.pid))
 
     def last_words(self) -> str:
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []

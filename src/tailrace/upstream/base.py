@@ -32,10 +32,13 @@ from tailrace.change.tso import Ts
 
 @dataclass(frozen=True, slots=True)
 class UpstreamSpec:
-    """How a worker opens the upstream again: a URI such as `dataserver://127.0.0.1:2379`. Equal specs share one."""
+    """How a worker opens the upstream again: a URI such as `dataserver://127.0.0.1:2379`. Equal specs share one.
+
+    `config` is the TOML of the changefeed that wrote what is read, where the upstream is such a thing."""
 
     uri: str
     time_zone: str = "UTC"
+    config: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +131,23 @@ class TableRules(Protocol):
 
 
 class Upstream(Protocol):
+    @property
+    def has_snapshot(self) -> bool:
+        """Whether the rows of a moment can be read, or only changes."""
+        ...
+
     def now(self) -> Ts:
         """A new timestamp of the TSO: above every commit ts handed out before."""
         ...
 
     def tables(self, rules: TableRules, at: Ts) -> list[TableSchema]:
         """The tables that exist at `at` and match, without views."""
+        ...
+
+    def arrivals(self) -> int:
+        """A number that rises whenever `tables` or `routes` may have gained something that no DDL event announces.
+
+        What arrives so has no change at or below any ts that was resolved before. Elsewhere 0."""
         ...
 
     def table_schema(self, table_id: int, version: Ts) -> TableSchema:

@@ -190,6 +190,8 @@ def memory_store(name: str) -> MemoryStore:
 class MemoryUpstream:
     """`memory://NAME`."""
 
+    has_snapshot = True
+
     def __init__(self, spec: UpstreamSpec) -> None:
         self._store = memory_store(spec.uri.partition("://")[2])
 
@@ -200,6 +202,9 @@ class MemoryUpstream:
         with self._store.lock:
             alive = [self._version(each, at) for each in self._store.tables.values() if not 0 < each.dropped <= at]
         return [table for table in alive if table is not None and rules.matches(table.schema, table.name)]
+
+    def arrivals(self) -> int:
+        return 0
 
     def table_schema(self, table_id: int, version: Ts) -> TableSchema:
         with self._store.lock:

@@ -247,3 +247,12 @@ def test_a_changed_byte_is_refused_or_is_another_value_that_encodes_to_it(
     assume(not any(column.type.name in ("float", "double") for column in table.columns))
     assume(table.name.encode() in text)
     assert again.replace(b'"U"', b'"I"') == bytes(text).replace(b'"U"', b'"I"')
+
+
+def test_columns_that_are_not_wanted_are_null_and_not_looked_at() -> None:
+    text = b'"I","t","s",1,no number\r\n"U","t","s",2,"x"\r\n'
+    decoder = CsvDecoder(CsvOptions(), 5, wanted=frozenset({"id"}))
+    (batch,) = decoder.decode(pa.py_buffer(text), simple(), "x")
+    assert batch.after.to_pylist() == [{"id": 1, "v": None}, {"id": 2, "v": None}]
+    with pytest.raises(DecodeError):
+        list(CsvDecoder(CsvOptions(), 5, wanted=frozenset({"v"})).decode(pa.py_buffer(text), simple(), "x"))

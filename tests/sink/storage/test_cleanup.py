@@ -13,8 +13,8 @@ from tailrace.change.tso import compose
 from tailrace.errors import SinkAway
 from tailrace.sink.storage.cleanup import Cleanup, remove_expired
 from tailrace.sink.storage.cron import Schedule
-from tailrace.sink.storage.local import LocalStore
 from tailrace.sink.storage.paths import DateSeparator, Layout
+from tailrace.store.local import LocalStore
 
 MIDNIGHT = compose(round(datetime.fromisoformat("2021-01-03T00:00:00+00:00").timestamp() * 1000))
 OLD = ["a/t/1/2021-01-01/CDC1.csv", "a/t/1/2021-01-01/meta/CDC.index", "a/t/1/2021-01-01/20210101/CDC1.csv"]

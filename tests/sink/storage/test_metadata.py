@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tailrace.sink.storage.local import LocalStore
 from tailrace.sink.storage.metadata import Unfenced
+from tailrace.store.local import LocalStore
 
 
 class Clock:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tailrace.errors import AlreadyExists, Fenced
-from tailrace.sink.storage.local import LocalStore
 from tailrace.sink.storage.owner import LIVE_SECONDS, OWNER, Owner, Ownership, foreign_owner, read_owner
+from tailrace.store.local import LocalStore
 
 
 class Clock:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pyarrow.compute as pc
 import pytest
 
+from tailrace.change.batch import UPDATE, ChangeBatch
 from tailrace.change.ddl import DdlEvent
 from tailrace.change.ranges import Range
 from tailrace.change.schema import TableSchema
@@ -154,7 +156,29 @@ BROKEN_RANGES = [
     (IgnoresWhereToBegin, "test_a_snapshot_goes_on_in_the_heirs"),
 ]
 
+
+class GivesTheNewValuesAsTheOld(MemoryUpstream):
+    def pull_log(
+        self,
+        range: Range,
+        from_index: int,
+        from_ts: Ts,
+        upto_ts: Ts,
+        limit_bytes: int,
+        token: bytes,
+        within: Sequence[Within] = (),
+    ) -> LogPage:
+        page = super().pull_log(range, from_index, from_ts, upto_ts, limit_bytes, token, within)
+        return replace(page, batches=tuple(map(self.confused, page.batches)))
+
+    def confused(self, batch: ChangeBatch) -> ChangeBatch:
+        before = pc.if_else(pc.equal(batch.op, UPDATE), batch.after, batch.before)
+        return ChangeBatch(batch.table, batch.data.set_column(4, "before", before))
+
+
 BROKEN = [
+    (GivesTheNewValuesAsTheOld, "test_every_change_fits_the_one_before_it"),
+    (TellsTwice, "test_every_change_fits_the_one_before_it"),
     (LosesTheLastChange, "test_the_log_is_complete_and_ordered"),
     (TellsTwice, "test_the_log_is_complete_and_ordered"),
     (ForgetsWhereASpanBegins, "test_a_span_of_the_log_holds_only_its_own_changes"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import sys
@@ -78,6 +79,21 @@ def test_it_starts_once_is_found_and_stops() -> None:
     assert daemon.find(WEB) is None
     assert not _ready(place)
     assert not daemon.down(WEB)
+
+
+def test_it_holds_no_lock_and_no_pipe_of_whoever_started_it(tmp_path: Path) -> None:
+    mine = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(mine, fcntl.LOCK_EX)
+        os.set_inheritable(mine, True)
+        daemon.up(WEB, quiet)
+    finally:
+        os.close(mine)
+    try:
+        with (tmp_path / "lock").open() as again:
+            fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        daemon.down(WEB)
 
 
 def test_its_state_is_readable_by_its_owner_only() -> None:

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any
 
+import pyarrow as pa
+
 from tailrace.change.batch import ChangeBatch
 from tailrace.change.schema import TableSchema
-from tailrace.codec.canal_json import CanalJsonEncoder, CanalJsonMessageEncoder, CanalJsonOptions
+from tailrace.codec.canal_json import CanalJsonDecoder, CanalJsonEncoder, CanalJsonMessageEncoder, CanalJsonOptions
 from tailrace.codec.csv import CsvEncoder, CsvOptions
 from tailrace.errors import EncodeError, MessageTooLarge
 from tests.vectors.tables import Document, change_batch, table_schema, with_row_id
@@ -63,8 +65,22 @@ def _canal_json(document: Document, output: Document) -> str:
     options, table = canal_json_options(output["config"]), table_schema(document["table"])
     files, messages = CanalJsonEncoder(options, no_time), CanalJsonMessageEncoder(options, clock=no_time)
     if output["mode"] == "storage-txn":
-        return _compared(document, output, table, lambda batch: files.encode(batch).to_pybytes())
+        wrong = _compared(document, output, table, lambda batch: files.encode(batch).to_pybytes())
+        return wrong or _read_back(document, output, table, options)
     return _compared(document, output, table, lambda batch: b"".join(messages.encode(batch).values.to_pylist()))
+
+
+def _read_back(document: Document, output: Document, table: TableSchema, options: CanalJsonOptions) -> str:
+    """Whether a file of all messages holds the events that they were made of."""
+    text = b"".join(map(message_bytes, output["messages"]))
+    batches = list(CanalJsonDecoder(options).decode(pa.py_buffer(text), table, document["name"]))
+    got = pa.Table.from_batches([batch.data for batch in batches]).to_pylist()
+    want = change_batch(table, [document["events"][message["event"]] for message in output["messages"]]).data
+    for row, (found, event) in enumerate(zip(got, want.to_pylist(), strict=True)):
+        carried = ("op", "after", "before", *(("commit_ts",) if options.enable_tidb_extension else ()))
+        if any(found[name] != event[name] for name in carried):
+            return f"row {row} reads back as {found}, not {event}"
+    return ""
 
 
 def _compared(document: Document, output: Document, table: TableSchema, encode: Callable[[ChangeBatch], bytes]) -> str:

@@ -19,10 +19,10 @@ from tailrace.change.schema_file import table_file
 from tailrace.change.tso import Ts, compose
 from tailrace.config import load_changefeed
 from tailrace.errors import SinkRefused
-from tailrace.sink.storage.local import LocalStore
 from tailrace.sink.storage.numbering import Numbers
 from tailrace.sink.storage.paths import Layout, index_path, table_folder
 from tailrace.sink.storage.schema_files import effective_version, schema_path
+from tailrace.store.local import LocalStore
 from tests.vectors.tables import table_schema
 
 KIND = "storage_paths"

@@ -61,7 +61,9 @@ class CanalJsonMessageEncoder:
 
     def encode(self, batch: ChangeBatch) -> Messages:
         shape, ts = self._shapes.of(batch.table), self._clock()
-        parts = [self._encoded(shape, part, ts) for part in slices(batch.data, len(shape.columns))]
+        parts: list[pa.LargeBinaryArray] = []
+        for part in slices(batch.data, len(shape.columns)):
+            parts.append(self._encoded(shape, part, ts, sum(map(len, parts))))
         values = pa.concat_arrays(parts) if parts else pa.array([], pa.large_binary())
         rows = batch.num_rows
         return Messages(pa.nulls(rows, pa.large_binary()), values, pa.array(np.ones(rows, np.int32)))
@@ -72,17 +74,20 @@ class CanalJsonMessageEncoder:
     def watermark(self, ts: Ts) -> Message | None:
         return Message(None, watermark_message(ts, self._clock())) if self._options.enable_tidb_extension else None
 
-    def _encoded(self, shape: Shape, data: pa.RecordBatch, ts: int) -> pa.LargeBinaryArray:
+    def _encoded(self, shape: Shape, data: pa.RecordBatch, ts: int, before: int) -> pa.LargeBinaryArray:
+        """The messages of a part of a batch; `before` is how many changes the batch has before it."""
         close = "}}" if self._options.enable_tidb_extension else "}"
         values = _values(*written(shape, self._options, data, ts, Ending(close)))
         large = self._too_large(values)
         if not len(large):
             return values
         chosen = pa.array(large)
-        small = self._reduced(shape, data.take(chosen), ts, values.take(chosen))
+        small = self._reduced(shape, data.take(chosen), ts, values.take(chosen), before + int(large[0]))
         still = self._too_large(small)
         if len(still):
-            raise self._refusal(shape, small, int(still[0]), int(large[still[0]]), "even with its handle key alone")
+            raise self._refusal(
+                shape, small, int(still[0]), before + int(large[still[0]]), "even with its handle key alone"
+            )
         order = np.arange(len(values))
         order[large] = np.arange(len(values), len(values) + len(large))
         return pa.concat_arrays([values, small]).take(pa.array(order))
@@ -91,11 +96,13 @@ class CanalJsonMessageEncoder:
         sizes = pc.binary_length(values).to_numpy()
         return np.flatnonzero(sizes > self._options.max_message_bytes - RECORD_OVERHEAD)
 
-    def _reduced(self, shape: Shape, data: pa.RecordBatch, ts: int, values: pa.LargeBinaryArray) -> pa.LargeBinaryArray:
+    def _reduced(
+        self, shape: Shape, data: pa.RecordBatch, ts: int, values: pa.LargeBinaryArray, first: int
+    ) -> pa.LargeBinaryArray:
         option = self._options.large_message_handle_option
         if option == "none" or not shape.in_key.any():
             why = "large-message-handle-option is none" if option == "none" else "its table has no handle key"
-            raise self._refusal(shape, values, 0, 0, f"and {why}")
+            raise self._refusal(shape, values, 0, first, f"and {why}")
         ending = Ending(',"onlyHandleKey":true}}', only_keys=True)
         if self._claims is not None and option == "claim-check":
             names = [self._names() for _ in range(len(values))]

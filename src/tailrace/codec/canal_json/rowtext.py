@@ -1,11 +1,13 @@
 """Rows of text to a record batch: all rows at once, and those that are laid out in another way one by one.
 
 Rows are given as places in a text, each without what ends it. The heads that were learned stay for the next text of
-the same table. With `stamped` a row without a commit ts is refused.
+the same table. With `stamped` a row without a commit ts is refused; with
+`types` so is one whose `mysqlType` says anything else.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +20,7 @@ from tailrace.change.schema import TableSchema
 from tailrace.codec.binary import spans
 from tailrace.codec.canal_json.cells import MISSING, Bytes, Cells, Flags, cells_of
 from tailrace.codec.canal_json.heads import Head, Places
-from tailrace.codec.canal_json.strict import BadRow, canonical, understood
+from tailrace.codec.canal_json.strict import BadRow, Row, canonical, parsed, type_map, understood
 from tailrace.codec.canal_json.values import Columns, padded
 from tailrace.codec.columns import visible
 from tailrace.codec.grid import Malformed
@@ -51,11 +53,13 @@ class RowText:
 
     table: TableSchema
     stamped: bool = False
+    types: Mapping[str, str] | None = None
     heads: list[Head] = field(default_factory=list)
+    own_heads: list[Head] = field(default_factory=list)
 
     def read(self, data: Bytes, starts: Places, ends: Places) -> pa.RecordBatch:
         """One change a row, in their order; raises Malformed."""
-        good, batch = self._columnar(data, starts, ends)
+        good, batch = self.together(data, starts, ends)
         if len(good) == len(starts):
             return batch
         alone = np.setdiff1d(np.arange(len(starts)), good)
@@ -63,7 +67,8 @@ class RowText:
         borders = np.cumsum([0, *map(len, lines)])
         text = np.frombuffer(b"".join(lines), np.uint8)
         try:
-            found, rest = self._columnar(text, borders[:-1], borders[1:])
+            ours = RowText(self.table, self.stamped, None, self.own_heads)
+            found, rest = ours.together(text, borders[:-1], borders[1:])
         except Malformed as wrong:
             raise Malformed(int(alone[wrong.row]), wrong.message) from None
         if len(found) < len(alone):
@@ -74,11 +79,18 @@ class RowText:
 
     def _anew(self, line: bytes, row: int) -> bytes:
         try:
-            return canonical(understood(line, self.table, self.stamped), self.table)
+            return canonical(self._understood(line), self.table)
         except BadRow as wrong:
             raise Malformed(row, str(wrong)) from None
 
-    def _columnar(self, data: Bytes, starts: Places, ends: Places) -> tuple[Places, pa.RecordBatch]:
+    def _understood(self, line: bytes) -> Row:
+        if self.types is not None:
+            for name, said in type_map(parsed(line)).items():
+                if self.types.get(name) != said:
+                    raise BadRow(f"mysqlType of {name} is {said!r}, not {self.types.get(name)!r}")
+        return understood(line, self.table, self.stamped)
+
+    def together(self, data: Bytes, starts: Places, ends: Places) -> tuple[Places, pa.RecordBatch]:
         """The rows that could be read together, and their changes."""
         parts = self._parts(data, starts, ends)
         names = [quote(column.name).encode() for column in visible(self.table)]
@@ -120,7 +132,7 @@ class RowText:
         if len(self.heads) >= _MOST_HEADS:
             return None
         try:
-            understood(line, self.table, self.stamped)
+            self._understood(line)
         except BadRow:
             return None
         head = Head.learned(line)

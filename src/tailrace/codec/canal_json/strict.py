@@ -63,7 +63,8 @@ def understood(text: bytes, table: TableSchema, stamped: bool) -> Row:
     if extension is not None:
         if not isinstance(extension, dict):
             raise BadRow("_tidb is no object")
-        if "onlyHandleKey" in extension or "claimCheckLocation" in extension:
+        deleted = said["type"] == "DELETE"
+        if (extension.get("onlyHandleKey", False) and not deleted) or "claimCheckLocation" in extension:
             raise BadRow("the message holds only the handle key; the row itself is elsewhere")
         commit_ts = _number(extension, "commitTs")
     elif stamped:
@@ -116,6 +117,14 @@ def _check_complete(data: Image, kind: str, table: TableSchema) -> None:
         raise BadRow(
             f"data has no column {absent[0]!r}; a virtual column must not be in the schema that rows are read by"
         )
+
+
+def type_map(said: Mapping[str, Any]) -> dict[str, str]:
+    """`mysqlType`: each column's type as text."""
+    types = said.get("mysqlType")
+    if not isinstance(types, dict) or not all(isinstance(text, str) for text in types.values()):
+        raise BadRow("mysqlType must be an object of types as text")
+    return types
 
 
 def _number(said: dict[str, Any], key: str) -> int:

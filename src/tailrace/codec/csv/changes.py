@@ -33,10 +33,14 @@ _COMMIT = Column(0, "commit-ts", ColumnType("bigint"), nullable=False)
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which place of a row is what: operation, table, schema, then what the options add, then the columns."""
+    """Which place of a row is what: operation, table, schema, then what the options add, then the columns.
+
+    `wanted`: only these columns are looked at, all others are NULL.
+    """
 
     options: CsvOptions
     table: TableSchema
+    wanted: frozenset[str] | None = None
 
     @property
     def update_place(self) -> int:
@@ -83,9 +87,11 @@ class Layout:
                 raise Malformed(row, f"the row is of {found!r}, and the file of {name!r}")
 
     def _image(self, grid: Grid) -> pa.StructArray:
-        columns = visible(self.table)
-        arrays = image_columns(grid, self.first_column, columns, self.options)
-        found = dict(zip((column.name for column in columns), arrays, strict=True))
+        columns = dict(enumerate(visible(self.table), self.first_column))
+        wanted = self.wanted
+        if wanted is not None:
+            columns = {place: column for place, column in columns.items() if column.name in wanted}
+        found = image_columns(grid, columns, self.options)
         struct = self.table.arrow_struct
         filled = [found.get(field.name, pa.nulls(grid.rows, field.type)) for field in struct]
         return pa.StructArray.from_arrays(filled, fields=list(struct))

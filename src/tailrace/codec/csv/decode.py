@@ -30,11 +30,15 @@ _HEADER_MARK = b"ticdc-meta$operation"
 
 @dataclass(frozen=True, slots=True)
 class CsvDecoder:
-    """A FileDecoder. `commit_ts` is what rows get that carry none; `block_bytes` is how much is read at a time."""
+    """A FileDecoder. `commit_ts` is what rows get that carry none; `block_bytes` is how much is read at a time.
+
+    With `wanted`, the cells of other columns are neither parsed nor checked, and their values are NULL.
+    """
 
     options: CsvOptions
     commit_ts: Ts = 0
     block_bytes: int = 4 << 20
+    wanted: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
         form = self.options
@@ -49,7 +53,7 @@ class CsvDecoder:
     def decode(self, data: pa.Buffer, table: TableSchema, place: str) -> Iterator[ChangeBatch]:
         text, row = np.frombuffer(data, np.uint8), 0
         position = self._after_header(data, table, place)
-        layout, size = Layout(self.options, table), self.block_bytes
+        layout, size = Layout(self.options, table, self.wanted), self.block_bytes
         while position < len(text):
             block = text[position : position + size]
             try:

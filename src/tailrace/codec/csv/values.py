@@ -6,7 +6,7 @@ that an enum does not have, base64 that is not canonical, NULL where the column 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -24,20 +24,21 @@ from tailrace.codec.numbers import floats, integers
 from tailrace.codec.spelling import misspelled
 
 
-def image_columns(grid: Grid, first: int, columns: Sequence[Column], options: CsvOptions) -> list[pa.Array]:
-    """The values of all columns, the cells of which begin at place `first`."""
-    values: dict[int, pa.Array] = {}
+def image_columns(grid: Grid, columns: Mapping[int, Column], options: CsvOptions) -> dict[str, pa.Array]:
+    """The values of the columns that stand at these places, by name."""
+    values: dict[str, pa.Array] = {}
     for unsigned in (False, True):
-        places = [first + at for at, column in enumerate(columns) if _is_number(column.type, unsigned)]
+        places = [place for place, column in columns.items() if _is_number(column.type, unsigned)]
         if places:
-            chosen = [columns[place - first] for place in places]
+            chosen = [columns[place] for place in places]
             absent = grid.absent(places, options.null.encode())
             _check_present(absent, chosen, grid.rows)
-            values |= zip(places, integers(grid, places, chosen, absent), strict=True)
-    for at, column in enumerate(columns):
-        if first + at not in values:
-            values[first + at] = _one(grid, first + at, column, options)
-    return [values[first + at] for at in range(len(columns))]
+            names = [column.name for column in chosen]
+            values |= zip(names, integers(grid, places, chosen, absent), strict=True)
+    for place, column in columns.items():
+        if column.name not in values:
+            values[column.name] = _one(grid, place, column, options)
+    return values
 
 
 def _is_number(kind: ColumnType, unsigned: bool) -> bool:

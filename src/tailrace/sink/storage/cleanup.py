@@ -17,8 +17,8 @@ from datetime import date, datetime, timedelta
 from tailrace.change.tso import Ts
 from tailrace.errors import TailraceError
 from tailrace.sink.storage.cron import Schedule
-from tailrace.sink.storage.filesystem import Store
-from tailrace.sink.storage.paths import OWN, Layout
+from tailrace.sink.storage.paths import Layout
+from tailrace.store.filesystem import OWN, Store
 
 _LOG = logging.getLogger(__name__)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)

@@ -14,10 +14,10 @@ import xxhash
 
 from tailrace.errors import SinkAway, SinkRefused
 from tailrace.observe.failpoints import reach
-from tailrace.sink.storage.filesystem import Store
 from tailrace.sink.storage.metadata import Unfenced
 from tailrace.sink.storage.naming import FolderMoves, Move, Naming
 from tailrace.sink.storage.staging import StagedFile
+from tailrace.store.filesystem import Store
 
 
 def check_staged(store: Store, folder: str, files: Sequence[StagedFile]) -> None:
@@ -36,9 +36,11 @@ def check_staged(store: Store, folder: str, files: Sequence[StagedFile]) -> None
 
 def carry_out(naming: Naming, store: Store, unfenced: Unfenced) -> None:
     store.replace((path, content.encode()) for path, content in naming.schemas)
+    reach("after-schemas")
     store.each(lambda folder: _publish(folder, store), naming.folders)
     reach("before-index")
     unfenced.write(folder.index for folder in naming.folders)
+    reach("after-index")
     store.settle()
 
 

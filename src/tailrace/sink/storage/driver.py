@@ -20,7 +20,6 @@ from tailrace.progress.cut import Cut, Receipt
 from tailrace.sink.base import Seat
 from tailrace.sink.storage.cleanup import Cleanup
 from tailrace.sink.storage.commit import carry_out, check_staged
-from tailrace.sink.storage.filesystem import Store
 from tailrace.sink.storage.metadata import Unfenced
 from tailrace.sink.storage.naming import Naming
 from tailrace.sink.storage.numbering import Numbers, numbered
@@ -29,6 +28,7 @@ from tailrace.sink.storage.schema_files import Needed, SchemaFiles
 from tailrace.sink.storage.settings import Settings
 from tailrace.sink.storage.staging import StagedFile, cut_folder, from_payload
 from tailrace.sink.storage.sweep import sweep_at_open, sweep_finished
+from tailrace.store.filesystem import Store
 
 _SWEEP_EVERY_CUTS = 256
 
@@ -41,6 +41,7 @@ class Driver:
         self._seat = seat
         self._owner = Ownership(store, subscription, seat.epoch, time.monotonic)
         self._owner.claim()
+        reach("owner-claimed")
         saved = seat.load_naming()
         sweep_at_open(store, seat.epoch, Naming.from_json(saved[1]).stages if saved else ())
         self._unfenced = Unfenced(store, time.monotonic)

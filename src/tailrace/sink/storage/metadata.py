@@ -12,8 +12,8 @@ import json
 from collections.abc import Callable, Iterable
 
 from tailrace.change.tso import Ts
-from tailrace.sink.storage.filesystem import Store
 from tailrace.sink.storage.paths import METADATA
+from tailrace.store.filesystem import Store
 
 _WATCH_SECONDS = 100.0
 _LOOK_EVERY = 5.0

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 
 from tailrace.change.tso import Ts
 from tailrace.errors import SinkRefused
-from tailrace.sink.storage.filesystem import Store
 from tailrace.sink.storage.naming import FolderMoves, Move
 from tailrace.sink.storage.paths import Layout, index_path
 from tailrace.sink.storage.staging import StagedFile
+from tailrace.store.filesystem import Store
 
 _MOST_FOLDERS = 100_000
 

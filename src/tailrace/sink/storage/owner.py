@@ -13,8 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from tailrace.errors import AlreadyExists, Fenced
-from tailrace.sink.storage.filesystem import Store
-from tailrace.sink.storage.paths import OWN
+from tailrace.store.filesystem import OWN, Store
 
 OWNER = f"{OWN}/owner.json"
 LIVE_SECONDS = 60.0

@@ -19,9 +19,9 @@ from typing import Literal
 
 from tailrace.change.tso import Ts, compose, moment
 from tailrace.errors import SinkRefused
+from tailrace.store.filesystem import OWN
 
 METADATA = "metadata"
-OWN = ".tailrace"
 
 DateSeparator = Literal["none", "year", "month", "day"]
 

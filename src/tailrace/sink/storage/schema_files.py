@@ -15,10 +15,10 @@ from tailrace.change.ddl import DdlEvent, DdlType
 from tailrace.change.schema import TableSchema
 from tailrace.change.schema_file import database_file, table_file
 from tailrace.change.tso import Ts
-from tailrace.sink.storage.filesystem import Store
 from tailrace.sink.storage.paths import database_folder, table_folder
 from tailrace.sink.storage.settings import Settings
 from tailrace.sink.storage.staging import StagedFile
+from tailrace.store.filesystem import Store
 
 _NAME = re.compile(r"schema_(\d+)_(\d{10})\.json", re.ASCII)
 

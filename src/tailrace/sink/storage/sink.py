@@ -18,10 +18,10 @@ from tailrace.errors import ConfigError, SinkRefused, TailraceError
 from tailrace.progress.cut import Cut, Piece, Receipt
 from tailrace.sink.base import Capabilities, Problem, Seat, SinkSpec
 from tailrace.sink.storage.driver import Driver
-from tailrace.sink.storage.opening import open_store
 from tailrace.sink.storage.owner import foreign_owner
 from tailrace.sink.storage.settings import load_settings
 from tailrace.sink.storage.writer import StorageWriter
+from tailrace.store.opening import open_store
 
 _PIECE_BYTES = 64 << 20
 # Readers expect a `metadata` that is never older than two seconds while nothing happens.

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from tailrace.change.tso import Ts
 from tailrace.errors import DecodeError
 from tailrace.progress.cut import Piece
-from tailrace.sink.storage.paths import OWN
+from tailrace.store.filesystem import OWN
 
 STAGE = f"{OWN}/stage"
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tailrace.sink.storage.filesystem import Store
-from tailrace.sink.storage.paths import OWN
 from tailrace.sink.storage.staging import STAGE, epoch_and_cut
+from tailrace.store.filesystem import OWN, Store
 
 
 def sweep_at_open(store: Store, epoch: int, kept: Collection[str]) -> int:

@@ -23,9 +23,9 @@ from tailrace.errors import TailraceError
 from tailrace.observe.failpoints import reach
 from tailrace.progress.cut import Piece
 from tailrace.sink.base import Written
-from tailrace.sink.storage.filesystem import StagedOutput, Store
 from tailrace.sink.storage.paths import Layout, table_folder
 from tailrace.sink.storage.staging import StagedFile, staged_path, to_payload
+from tailrace.store.filesystem import StagedOutput, Store
 
 
 @dataclass(slots=True)

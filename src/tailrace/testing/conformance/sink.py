@@ -11,7 +11,8 @@ but the number of rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -20,10 +21,13 @@ from tailrace.change.ddl import DdlEvent, DdlType
 from tailrace.change.schema import TableSchema
 from tailrace.errors import Fenced
 from tailrace.testing.conformance.driver import Book, Crash, Driver, Target
-from tailrace.testing.conformance.items import SCHEMA, Notes, batch_of, items_table
+from tailrace.testing.conformance.items import SCHEMA, Notes, batch_of, items_table, state_after
 
 _T = f"{SCHEMA}.t"
 _U = f"{SCHEMA}.u"
+
+RANDOM_CUTS = 12
+RANDOM_KEYS = 8
 
 
 class SinkConformance:
@@ -190,6 +194,23 @@ class SinkConformance:
         assert target.visible().get(_T) == {number: f"by {number}" for number in range(4)}
         self.seen(target, 4)
 
+    @pytest.mark.parametrize("seed", range(3))
+    def test_a_random_history_with_crashes_anywhere_adds_up(self, target: Target, book: Book, seed: int) -> None:
+        """Cuts of random changes; before each call of the sink the driver may die, and a successor goes on."""
+        dice = random.Random(seed)
+        table = Driver(target, book).table("t")
+        held: dict[int, str | None] = {}
+        rows = 0
+        for number in range(RANDOM_CUTS):
+            keys = dice.sample(range(RANDOM_KEYS), dice.randint(1, RANDOM_KEYS))
+            wanted = {key: None if key in held and dice.random() < 0.4 else f"{number}/{key}" for key in keys}
+            changes = [(book.ts + 5, key, note) for key, note in sorted(wanted.items())]
+            self.deliver_with_crashes(target, book, {0: [batch_of(table, changes, held)]}, dice)
+            held = state_after(changes, held)
+            rows += len(changes)
+            assert target.visible().get(_T, {}) == held
+            self.seen(target, rows)
+
     # --- the fence
 
     def test_a_driver_that_was_replaced_commits_nothing(self, target: Target, book: Book) -> None:
@@ -278,6 +299,33 @@ class SinkConformance:
         """Changes of one transaction of the next cut; a key that goes was there before."""
         held = dict(before or {}) | {key: "was here" for key, note in notes.items() if note is None}
         return [batch_of(table, [(book.ts + later, key, note) for key, note in notes.items()], held)]
+
+    def deliver_with_crashes(
+        self, target: Target, book: Book, batches: Mapping[int, Sequence[ChangeBatch]], dice: random.Random
+    ) -> None:
+        """One cut, by as many drivers as it takes."""
+        goal = book.cut + 1
+        while True:
+            book.crash_at_naming = dice.random() < 0.2
+            try:
+                driver = Driver(target, book)
+                if book.cut == goal:
+                    return
+                cut = driver.cut(book.ts + 10)
+                receipts = [driver.write(cut, number, each) for number, each in batches.items()]
+                self.perhaps(dice)
+                driver.sink.commit(cut, receipts)
+                self.perhaps(dice)
+                driver.sink.advance(cut.to_ts)
+                self.perhaps(dice)
+                driver.conclude(cut)
+            except Crash:
+                continue
+            return
+
+    def perhaps(self, dice: random.Random) -> None:
+        if dice.random() < 0.2:
+            raise Crash
 
     def driver_with_ddl(self, target: Target, book: Book) -> Driver:
         driver = Driver(target, book)

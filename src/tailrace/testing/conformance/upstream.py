@@ -22,6 +22,7 @@ from tailrace.change.tso import MAX_TS, Ts
 from tailrace.errors import NotFound, PositionLost
 from tailrace.testing.conformance.items import SCHEMA, Change, changes_of, state_after
 from tailrace.testing.conformance.source import Everything, Source, SourceReading
+from tailrace.testing.validators import ImagesMatch, NoRowBack, OrderPerKey, Stream, Validators
 from tailrace.upstream.base import Mark, log_batches
 
 
@@ -135,6 +136,17 @@ class UpstreamConformance(SourceReading):
             written = [change for job in jobs for change in job.result()]
         assert sorted(found) == sorted(written)
 
+    def test_every_change_fits_the_one_before_it(self, source: Source) -> None:
+        """The validators, fed with what each range's log gives: order of keys and of time, old values as they were."""
+        self.scenario(source)
+        upstream = source.upstream()
+        end = upstream.now()
+        self.resolved(source, "t", end)
+        for route in self.routes(source, "t"):
+            rules = Validators([OrderPerKey(), NoRowBack(), ImagesMatch()])
+            batches = list(log_batches(upstream, route, 0, 0, end, self.small_page))
+            assert rules.rows(Stream(SCHEMA, "t", place=f"range {route.id}"), batches) == []
+
     def test_resolved_advances_while_nothing_happens(self, source: Source) -> None:
         source.create("t", [])
         source.write("t", {1: "a"})
@@ -232,6 +244,21 @@ class UpstreamConformance(SourceReading):
         first, rest = events[0], events[1:]
         assert upstream.ddl(first.commit_ts, end) == [event for event in rest if event.commit_ts > first.commit_ts]
         assert upstream.ddl(start, first.commit_ts - 1) == []
+
+    def test_who_is_behind_reads_a_table_after_its_end(self, source: Source) -> None:
+        """A subscriber that lags meets the table's CREATE in the log when its DROP has long happened."""
+        start = source.upstream().now()
+        source.create("t", [100])
+        ts = source.write("t", {1: "a", 150: "b"})
+        table = self.table(source, "t")
+        source.drop("t")
+        upstream = source.upstream()
+        born = min(event.commit_ts for event in upstream.ddl(start, upstream.now()) if event.table_name == "t")
+        routes = upstream.routes(table)
+        for route in routes:
+            assert upstream.register(route, "conformance", born).ts == born
+        found = [change for route in routes for change in self.log(upstream, route, born, upstream.now(), 1 << 20)]
+        assert sorted(found) == [(ts, 1, "a"), (ts, 150, "b")]
 
     # --- pins
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.fs
@@ -61,16 +62,22 @@ class Listing:
             return pa.py_buffer(stream.read())
 
 
+_Path = TypeVar("_Path", SchemaPath, DataFile)
+
+
 def listing(store: pyarrow.fs.FileSystem, base: str, dated: bool) -> Listing:
-    """Everything below `base`; `dated`: data folders end in a date. Without `metadata` there is no checkpoint."""
+    """Everything below `base`; `dated`: data folders end in a date. Without `metadata` there is no checkpoint.
+
+    `metadata` is read first: of a folder that is being written, what it promises is then among what is listed."""
     base = base.rstrip("/")
+    promised = checkpoint(store, f"{base}/metadata")
     found = store.get_file_info(pyarrow.fs.FileSelector(base, recursive=True))
     sizes = {info.path: int(info.size) for info in found if info.type == pyarrow.fs.FileType.File}
     parts = {path: tuple(path[len(base) + 1 :].split("/")) for path in sizes}
     visible = {path: names for path, names in parts.items() if not any(name.startswith(".") for name in names)}
     files = sorted(each for path, names in visible.items() for each in _data(path, names, sizes[path], dated))
     schemas = sorted(each for path, names in visible.items() for each in _schema(path, names))
-    return Listing(store, _checkpoint(store, f"{base}/metadata", sizes), tuple(files), tuple(schemas))
+    return Listing(store, promised, tuple(files), tuple(schemas))
 
 
 def gaps(files: tuple[DataFile, ...]) -> list[str]:
@@ -84,17 +91,24 @@ def gaps(files: tuple[DataFile, ...]) -> list[str]:
     return wrong
 
 
-def _checkpoint(store: pyarrow.fs.FileSystem, path: str, sizes: dict[str, int]) -> Ts:
-    if path not in sizes:
+def checkpoint(store: pyarrow.fs.FileSystem, path: str) -> Ts:
+    """What `metadata` says; MAX_TS where there is none."""
+    try:
+        with store.open_input_stream(path) as stream:
+            text = stream.read()
+    except FileNotFoundError:
         return MAX_TS
-    with store.open_input_stream(path) as stream:
-        text = stream.read()
     try:
         return int(json.loads(text)["checkpoint-ts"])
     except (ValueError, KeyError, TypeError) as wrong:
         raise DecodeError(
             f'metadata holds {text[:80]!r}; it should be {{"checkpoint-ts":...}}', position=path
         ) from wrong
+
+
+def by_version(paths: Iterable[_Path]) -> dict[Ts, list[_Path]]:
+    """Paths that are in order, by their versions."""
+    return {version: list(group) for version, group in groupby(paths, lambda path: path.version)}
 
 
 def _data(path: str, names: tuple[str, ...], size: int, dated: bool) -> Iterator[DataFile]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tailrace.errors import NotFound
-from tailrace.testing.services import s3
+from tailrace.testing.services import s3, spark
 from tailrace.testing.services.component import Component
 
-COMPONENTS: Mapping[str, Component] = {each.name: each for each in (s3.COMPONENT,)}
+COMPONENTS: Mapping[str, Component] = {each.name: each for each in (s3.COMPONENT, spark.COMPONENT)}
 
 
 def component(name: str) -> Component:

@@ -15,7 +15,7 @@ import shutil
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -85,7 +85,9 @@ def _start(component: Component, program: Path) -> Place:
 
 
 def _spawn(command: Command, log: Path) -> int:
-    """Start a process in a session of its own, so that the end of this one's terminal does not reach it."""
+    """Start a process in a session of its own, so that the end of this one's terminal does not reach it.
+
+    It gets no descriptor of this one either: a lock or a pipe of whoever started a component would live as long."""
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     return os.posix_spawn(
         command.argv[0],
@@ -95,21 +97,36 @@ def _spawn(command: Command, log: Path) -> int:
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_OPEN, 1, str(log), append, 0o600),
             (os.POSIX_SPAWN_DUP2, 1, 2),
+            *((os.POSIX_SPAWN_CLOSE, number) for number in _inherited()),
         ],
         setsid=True,
     )
+
+
+def _inherited() -> list[int]:
+    """Descriptors beyond the standard ones that a child of this process would have."""
+    with os.scandir("/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd") as entries:
+        numbers = [int(entry.name) for entry in entries]
+    found = []
+    for number in numbers:
+        # The one that the listing itself used is gone again.
+        with suppress(OSError):
+            if number > 2 and os.get_inheritable(number):
+                found.append(number)
+    return found
 
 
 def _end(component: Component) -> bool:
     state = _load(component)
     process = _process(state) if state is not None else None
     if process is not None:
+        # What it had started is known now and not later: psutil ends only the very process that it has seen.
+        family = process.children(recursive=True)
         process.terminate()
-        try:
-            process.wait(STOP_SECONDS)
-        except psutil.TimeoutExpired:
-            process.kill()
-            process.wait(STOP_SECONDS)
+        _, left = psutil.wait_procs([process, *family], STOP_SECONDS)
+        for each in left:
+            each.kill()
+        psutil.wait_procs(left, STOP_SECONDS)
     (folder_of(component) / "state.json").unlink(missing_ok=True)
     return process is not None
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Literal, overload
 
 from tailrace.errors import NotFound
-from tailrace.testing.services import daemon, s3
+from tailrace.testing.services import daemon, s3, spark
 from tailrace.testing.services.catalogue import component
+from tailrace.testing.services.component import Place
 
 
 def is_up(name: str) -> bool:
@@ -16,9 +18,20 @@ def is_up(name: str) -> bool:
     return place is not None and known.ready(place)
 
 
-def connection(name: Literal["s3"]) -> s3.S3Connection:
+@overload
+def connection(name: Literal["s3"]) -> s3.S3Connection: ...
+
+
+@overload
+def connection(name: Literal["spark"]) -> spark.SparkConnection: ...
+
+
+def connection(name: str) -> object:
     """The client's side of a component; raises NotFound, with how to start it, where it does not run."""
     place = daemon.find(component(name))
     if place is None:
         raise NotFound(f"{name} does not run; `scripts/services up {name}` starts it")
-    return s3.connection(place)
+    return _CONNECTIONS[name](place)
+
+
+_CONNECTIONS: dict[str, Callable[[Place], object]] = {"s3": s3.connection, "spark": spark.connection}

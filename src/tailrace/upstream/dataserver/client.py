@@ -50,6 +50,8 @@ def master_addresses(uri: str) -> tuple[str, ...]:
 
 
 class DataServerUpstream:
+    has_snapshot = True
+
     def __init__(self, spec: UpstreamSpec) -> None:
         self._master = master_addresses(spec.uri)[0]
         self._zone = spec.time_zone
@@ -65,6 +67,9 @@ class DataServerUpstream:
         found = self._wire.call(self._master, MASTER, "Tables", master_pb2.TablesRequest(at=at)).tables
         tables = (table_of(message) for message in found)
         return [table for table in tables if not table.is_view and rules.matches(table.schema, table.name)]
+
+    def arrivals(self) -> int:
+        return 0
 
     def table_schema(self, table_id: int, version: Ts) -> TableSchema:
         return self._table(table_id, version, exact=True)

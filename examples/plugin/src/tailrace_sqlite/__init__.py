@@ -1,0 +1,1 @@
+"""A sink of Tailrace into a table of an SQLite file."""

@@ -1,0 +1,1 @@
+"""Databases as a sink: SQLite now; MySQL, MariaDB and TiDB are further targets of the same room."""

@@ -1,0 +1,1 @@
+"""SQLite as the target: the embedded default."""

@@ -1,0 +1,1 @@
+"""Stores: folders and buckets as Tailrace reads and writes them, whoever asks."""

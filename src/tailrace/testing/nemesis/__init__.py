@@ -1,0 +1,1 @@
+"""The nemesis: everything that can go wrong, at random, from a seed."""

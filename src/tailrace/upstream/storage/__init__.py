@@ -1,0 +1,1 @@
+"""A folder or bucket of TiCDC's layout as an upstream."""
