@@ -17,10 +17,9 @@ from pathlib import Path
 import pyarrow.fs as pafs
 
 from bench.report import Report, arguments
-from bench.storage_folder import CONFIG, OPTIONS, add_file, many_tables_folder, write_metadata
-from bench.tables import VERSION, batch, narrow_table
+from bench.storage_folder import CONFIG, add_file, many_table, many_tables_folder, write_metadata
+from bench.tables import VERSION
 from tailrace.change.tso import Ts
-from tailrace.codec.csv import CsvEncoder
 from tailrace.route.filter import TableFilter
 from tailrace.upstream.base import Mark, UpstreamSpec
 from tailrace.upstream.storage.upstream import StorageUpstream
@@ -94,12 +93,7 @@ def _rounds(
 
 def _change(root: Path, number: int, copy: tuple[pafs.FileSystem, str] | None) -> None:
     """One more file in some tables, and a checkpoint that covers it."""
-    shape = replace(narrow_table(), schema="many")
-    encoder, one = CsvEncoder(OPTIONS), batch(shape, 1)
-    written = []
-    for at in range(CHANGED):
-        table = replace(shape, name=f"t{at * 97:05d}")
-        written.append(add_file(root, table, encoder, one, number))
+    written = [add_file(root, many_table(at * 97), number) for at in range(CHANGED)]
     checkpoint: Ts = VERSION + (number << 18)
     write_metadata(root, checkpoint)
     if copy is not None:
