@@ -177,7 +177,7 @@ def test_a_lost_server_is_named_and_found_again(store: Store, client: StoreClien
     with pytest.raises(UpstreamAway, match=store.address(1)):
         client.upstream.register(away, "s")
     store.restart(1)
-    client.upstream.register(away, "s")
+    transaction.patiently(lambda: client.upstream.register(away, "s"))
     client.bulk_insert(known, image(known, range(5)))
 
 

@@ -17,6 +17,9 @@ from sqlalchemy.schema import CreateTable
 from tailrace.errors import ConfigError, MetaAway, MetaVersion, NotInstalled
 from tailrace.progress import database, tables
 from tailrace.progress.database import meta_clock, open_meta
+from tailrace.progress.interval import Interval
+from tailrace.progress.ledger import Ledger
+from tailrace.progress.position import RangeProgress, Stage
 from tests.progress.ledgers import add_subscription, file_database
 
 
@@ -69,11 +72,27 @@ def test_an_older_version_is_brought_up_step_by_step(tmp_path: Path, monkeypatch
         connection.execute(insert(table("report", column("cluster_id"), column("subscribe_name"), column("made"),
                                         column("report"), column("extra"))).values((1, "kept", 0, "", 5)))  # fmt: skip
 
-    monkeypatch.setattr(tables, "VERSION", 3)
-    monkeypatch.setattr(database, "STEPS", {1: add_column, 2: fill_column})
+    last = tables.VERSION
+    monkeypatch.setattr(tables, "VERSION", last + 2)
+    monkeypatch.setattr(database, "STEPS", {last: add_column, last + 1: fill_column})
     with file_database(tmp_path) as meta, meta.reading() as connection:
         assert connection.execute(text("SELECT extra FROM report")).scalars().all() == [5]
-        assert connection.execute(select(tables.version.c.version)).scalar() == 3
+        assert connection.execute(select(tables.version.c.version)).scalar() == last + 2
+
+
+def test_a_database_of_version_1_is_read_on(tmp_path: Path) -> None:
+    """Its positions have no intervals of their own, and mean what they meant."""
+    with file_database(tmp_path, "kept") as meta, meta.writing() as connection:
+        connection.execute(text("UPDATE version SET version = 1"))
+        connection.execute(text("ALTER TABLE progress DROP COLUMN intervals"))
+        row = "1, 's', 't', 'kept', 3, 1, 40, 50, x'6b', 9, 0, 7, 0, x'61', x'7a'"
+        connection.execute(text(f"INSERT INTO progress VALUES ({row})"))
+        connection.execute(text("INSERT INTO checkpoint VALUES (1, 'kept', 4, 0)"))
+    with file_database(tmp_path) as meta:
+        found = Ledger(meta).load("kept")
+    assert found is not None
+    assert found.ranges == (RangeProgress(3, 7, 0, b"a", b"z", Stage.SNAPSHOT, 40, 50, b"k", 9, 0),)
+    assert found.ranges[0].intervals == (Interval(b"a", b"k\0", 50), Interval(b"k\0", b"z"))
 
 
 def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:

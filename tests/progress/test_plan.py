@@ -7,11 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailrace.errors import DecodeError
+from tailrace.progress.interval import Interval
 from tailrace.progress.plan import Difference, applied, difference, in_order
 from tailrace.progress.position import Progress, RangeProgress, Stage
 
 timestamps = st.integers(0, (1 << 63) - 1)
 keys = st.binary(max_size=6)
+listed = st.lists(st.builds(Interval, keys, keys, timestamps), max_size=3).map(tuple)
 ranges = st.builds(
     RangeProgress,
     range_id=st.integers(1, 8),
@@ -25,6 +27,7 @@ ranges = st.builds(
     last_snapshot_key=keys,
     last_log_index=timestamps,
     through_ts=timestamps,
+    listed=listed,
 )
 progresses = st.builds(
     Progress,

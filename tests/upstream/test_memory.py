@@ -10,8 +10,10 @@ import pytest
 from tailrace.change.ddl import DdlType
 from tailrace.change.schema import TableSchema
 from tailrace.change.tso import Ts
+from tailrace.errors import IteratorLost
 from tailrace.testing.conformance.items import Notes, items_table
 from tailrace.testing.conformance.source import Source
+from tailrace.testing.conformance.succession import ChangingSource, SuccessionConformance
 from tailrace.testing.conformance.upstream import UpstreamConformance
 from tailrace.upstream.base import Upstream, UpstreamSpec
 from tailrace.upstream.memory import MemoryUpstream, memory_store
@@ -48,6 +50,15 @@ class MemorySource:
     def drop(self, name: str) -> None:
         self.store.drop(self.tables[name].table_id)
 
+    def split(self, name: str, key: int) -> None:
+        self.store.split(self.tables[name].table_id, key)
+
+    def merge(self, name: str) -> None:
+        self.store.merge(*self.store.tables[self.tables[name].table_id].ranges[:2])
+
+    def move(self, name: str) -> None:
+        self.store.move(self.store.tables[self.tables[name].table_id].ranges[0])
+
     def forget(self) -> bool:
         return False
 
@@ -56,3 +67,22 @@ class TestMemory(UpstreamConformance):
     @pytest.fixture
     def source(self) -> Source:
         return MemorySource()
+
+
+class TestMemoryRanges(SuccessionConformance):
+    @pytest.fixture
+    def source(self) -> ChangingSource:
+        return MemorySource()
+
+
+def test_a_version_that_is_given_up_is_told_apart_from_a_lost_position() -> None:
+    source = MemorySource()
+    source.create("t", [])
+    source.write("t", {1: "a"})
+    upstream = source.upstream()
+    (route,) = upstream.routes(source.tables["t"])
+    at = upstream.now()
+    source.store.versions_from = upstream.now()
+    with pytest.raises(IteratorLost):
+        upstream.pull_snapshot(route, at, b"", b"", 10)
+    assert upstream.pull_snapshot(route, upstream.now(), b"", b"", 10).batches

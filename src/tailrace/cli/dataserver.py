@@ -1,4 +1,4 @@
-"""`tailrace dataserver`: run a process of the embedded range store."""
+"""`tailrace dataserver`: run a process of the embedded range store, and steer its ranges."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from tailrace.cli.parent import when_parent_ends
+from tailrace.cli.ranges import merge, move, split, status
 from tailrace.dataserver.process import Options, Role, StoreProcess
 from tailrace.dataserver.retention import HISTORY_BYTES
 from tailrace.errors import TailraceError
@@ -27,9 +28,17 @@ def dataserver() -> None:
 @click.option("--master", default="", help="HOST:PORT of the master; needed for the role data.")
 @click.option("--fsync/--no-fsync", default=True, show_default=True, help="Survive a power failure, not only a kill.")
 @click.option("--history-bytes", default=HISTORY_BYTES, show_default=True, help="Pinned history is kept up to this.")
+@click.option("--version-seconds", default=0.0, help="Row versions older than this are given up, also to a snapshot.")
 @click.option("--parent-pipe", is_flag=True, help="Stop when standard input is closed, as when the parent dies.")
 def start(
-    store: Path, listen: str, role: Role, master: str, fsync: bool, history_bytes: int, parent_pipe: bool
+    store: Path,
+    listen: str,
+    role: Role,
+    master: str,
+    fsync: bool,
+    history_bytes: int,
+    version_seconds: float,
+    parent_pipe: bool,
 ) -> None:
     """Run a master, a data server, or both. Prints `ready HOST:PORT` once it can be called; SIGTERM stops it."""
     if role == "data" and not master:
@@ -39,16 +48,24 @@ def start(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: done.set())
     try:
-        process = StoreProcess(Options(store, listen, role, master, fsync, history_bytes))
+        process = StoreProcess(Options(store, listen, role, master, fsync, history_bytes, int(version_seconds * 1000)))
         process.start()
     except TailraceError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"ready {process.address}")
     if parent_pipe:
         when_parent_ends(done.set)
-    done.wait()
+    while not done.wait(0.2):
+        if process.shut_out.is_set():
+            process.stop(0)
+            raise click.ClickException("other servers have taken over from this one; start it again")
     process.stop()
 
+
+dataserver.add_command(split)
+dataserver.add_command(merge)
+dataserver.add_command(move)
+dataserver.add_command(status)
 
 if __name__ == "__main__":
     dataserver()

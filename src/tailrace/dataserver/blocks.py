@@ -65,9 +65,10 @@ def chunks(cells: Cells) -> Iterator[Cells]:
 class RangeBlocks:
     """One range's blocks within an open LMDB transaction (`txn`, with buffers)."""
 
-    def __init__(self, txn: Any, range_id: int) -> None:
-        self._cursor = txn.cursor()
-        self._txn = txn
+    def __init__(self, txn: Any, range_id: int, table: Any = None) -> None:
+        """`table` where the transaction's own is another one."""
+        self._cursor = txn.cursor(table) if table is not None else txn.cursor()
+        self._txn, self._table = txn, table
         self._prefix = range_id.to_bytes(8, "big")
 
     def firsts(self) -> list[bytes]:
@@ -97,10 +98,21 @@ class RangeBlocks:
         return self._here() if self._cursor.set_key(self._prefix + first) else None
 
     def put(self, cells: Cells, serial: int) -> None:
-        self._txn.put(self._prefix + cells.key[0].as_py(), encode(cells, serial))
+        self._store(self._prefix + cells.key[0].as_py(), encode(cells, serial))
+
+    def copy(self, first: bytes, range_id: int) -> None:
+        """Give a block to another range, as it is."""
+        if self._cursor.set_key(self._prefix + first):
+            self._store(range_id.to_bytes(8, "big") + first, bytes(self._cursor.value()))
 
     def delete(self, first: bytes) -> None:
         self._txn.delete(self._prefix + first)
+
+    def _store(self, name: bytes, data: bytes) -> None:
+        if self._table is None:
+            self._txn.put(name, data)
+        else:
+            self._txn.put(name, data, db=self._table)
 
     def _here(self) -> Block | None:
         name = bytes(self._cursor.key())

@@ -7,7 +7,7 @@ table's newest version and its state at any earlier ts can be asked for. It deci
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,14 @@ _EVENT = struct.Struct(">QQ")
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A range and the server that leads it; `leader` of the range is that server's address as last known."""
+    """A range and the server that leads it; `leader` of the range is that server's address as last known.
+
+    With `heirs` the range became these: only its log is left, and `last_ts` is the commit ts of its last change."""
 
     range: Range
     server_id: int
+    heirs: tuple[int, ...] = ()
+    last_ts: Ts = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,13 @@ class Catalog:
         for event in change.events:
             self._remember(event)
 
+    def place(self, changed: Sequence[Placed]) -> None:
+        """Remember ranges as they are now, all or none; returns when that is durable."""
+        with self._env.begin(write=True) as txn:
+            for placed in changed:
+                txn.put(b"%020d" % placed.range.id, _range_bytes(placed), db=self._ranges)
+        self._placed |= {placed.range.id: placed for placed in changed}
+
     def tables(self, at: Ts) -> list[TableSchema]:
         """The tables that exist at `at`, by name."""
         found = (self.at(table_id, at) for table_id in list(self._tables))
@@ -116,9 +127,20 @@ class Catalog:
         return [event for event in self._log if after < event.commit_ts <= upto]
 
     def ranges(self, table_id: int = 0) -> list[Placed]:
-        """Of one table, in key order; of all, for 0."""
-        found = [placed for placed in list(self._placed.values()) if table_id in (0, placed.range.table_id)]
+        """Of one table, in key order; of all, for 0. Not those that became others."""
+        alive = [placed for placed in list(self._placed.values()) if not placed.heirs]
+        found = [placed for placed in alive if table_id in (0, placed.range.table_id)]
         return sorted(found, key=lambda placed: (placed.range.start, placed.range.id))
+
+    def closed(self, table_id: int, since: Ts) -> list[Placed]:
+        """Ranges of a table that became others, and whose logs hold changes above `since`."""
+        known = list(self._placed.values())
+        found = [each for each in known if each.range.table_id == table_id and each.heirs and each.last_ts > since]
+        return sorted(found, key=lambda placed: placed.range.id)
+
+    def led_by(self, server_id: int) -> list[int]:
+        """All ranges of a server, also those of which only the log is left."""
+        return [each.range.id for each in list(self._placed.values()) if each.server_id == server_id]
 
     def range(self, range_id: int) -> Placed:
         if range_id not in self._placed:
@@ -133,11 +155,27 @@ class Catalog:
     def servers(self) -> dict[int, str]:
         """Addresses by server id."""
         with self._env.begin(db=self._servers) as txn:
-            return {int(key): value.decode() for key, value in txn.cursor()}
+            return {int(key): value.decode().partition("\n")[0] for key, value in txn.cursor()}
 
-    def save_server(self, server_id: int, address: str) -> None:
-        with self._env.begin(write=True, db=self._servers) as txn:
-            txn.put(b"%020d" % server_id, address.encode())
+    def folder(self, server_id: int) -> str:
+        """Where a server keeps its data, as it said when it registered."""
+        with self._env.begin(db=self._servers) as txn:
+            folder: str = txn.get(b"%020d" % server_id, b"").decode().partition("\n")[2]
+        if not folder:
+            raise NotFound(f"data server {server_id} has not said where its data lies; start it again")
+        return folder
+
+    def save_server(self, server_id: int, address: str, folder: str = "") -> None:
+        """A server that registers is shut out no more."""
+        with self._env.begin(write=True) as txn:
+            txn.put(b"%020d" % server_id, f"{address}\n{folder}".encode(), db=self._servers)
+            txn.put(b"shut out/%d" % server_id, b"0", db=self._numbers)
+
+    def shut_out(self, server_id: int) -> None:
+        self.save_number(f"shut out/{server_id}", 1)
+
+    def is_shut_out(self, server_id: int) -> bool:
+        return bool(self.number(f"shut out/{server_id}"))
 
     def close(self) -> None:
         self._env.close()
@@ -185,6 +223,8 @@ def route_message(placed: Placed, address: str) -> Route:
         start=known.start,
         end=known.end,
         leader=address,
+        heirs=placed.heirs,
+        last_ts=placed.last_ts,
     )
     route.range_epoch.version, route.range_epoch.leader = known.epoch.version, known.epoch.leader
     return route
@@ -198,4 +238,4 @@ def _range_bytes(placed: Placed) -> bytes:
 def _placed_of(route: Route) -> Placed:
     epoch = Epoch(route.range_epoch.version, route.range_epoch.leader)
     known = Range(route.range_id, route.table_id, route.partition_id, route.start, route.end, epoch, "")
-    return Placed(known, int(route.leader))
+    return Placed(known, int(route.leader), tuple(route.heirs), route.last_ts)

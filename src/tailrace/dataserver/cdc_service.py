@@ -14,7 +14,7 @@ from tailrace.dataserver.node import Node
 from tailrace.dataserver.plain_rows import log_data, snapshot_data
 from tailrace.dataserver.rows import ipc_bytes
 from tailrace.dataserver.versions import Piece
-from tailrace.errors import Locked, PositionLost, StaleRoute
+from tailrace.errors import IteratorLost, Locked, PositionLost, StaleRoute
 from tailrace.observe.failpoints import reach
 from tailrace.proto import cdc_pb2 as pb
 from tailrace.proto.base_pb2 import RangeEpoch
@@ -35,7 +35,7 @@ class CdcService:
     def CdcRegister(self, request: pb.CdcRegisterRequest) -> pb.CdcRegisterResponse:
         leader = self._leader(request.range_id, request.range_epoch)
         # Who is behind may come for a table after its end: its log is still there, up to the drop.
-        if not 0 < request.at < leader.meta.dropped_ts:
+        if not leader.meta.heirs and not 0 < request.at < leader.meta.dropped_ts:
             leader.check_held()
         # The index is read after the timestamp: a commit that is not in the log yet then is above it.
         version = request.at or self._node.clock.take()
@@ -58,7 +58,8 @@ class CdcService:
             seen = self._node.commits.seen
             known = self._node.clock.take()
             frontiers = [self._frontier(mark, known) for mark in request.marks]
-            fresh = any(found.bucket_ts or found.HasField("error") for found in frontiers)
+            self._node.check_own()
+            fresh = any(found.bucket_ts or found.heirs or found.HasField("error") for found in frontiers)
             if fresh or time.monotonic() >= limit:
                 return pb.CdcFrontierResponse(frontiers=frontiers)
             if self._node.commits.wait(seen, limit - time.monotonic()):
@@ -73,12 +74,12 @@ class CdcService:
         leader.wait_unlocked(version, LOCK_WAIT_S)
         meta = leader.meta
         end_key = min(filter(None, (request.end_key, meta.end)), default=b"")
-        after = bound(request.last_key or meta.start, leader.prefix, meta.common_handle, bool(request.last_key))
+        first = request.last_key or request.start_key or meta.start
+        after = bound(first, leader.prefix, meta.common_handle, bool(request.last_key))
         end = bound(end_key or b"\xff", leader.prefix, meta.common_handle)
         limit = request.limit_rows or DEFAULT_ROWS
         response = pb.CdcPullSnapshotResponse(current_snapshot_version=version, end=True)
         rows = size = 0
-        first = request.last_key or meta.start
         for piece in leader.versions.read(version, after, end, end_key, first, limit):
             page = _snapshot_page(piece, version)
             response.pages.append(page)
@@ -87,7 +88,9 @@ class CdcService:
             if rows >= limit or size >= SNAPSHOT_BYTES:
                 response.end = False
                 break
+        leader.check_rows_here()
         self._check_version(leader, version)
+        self._node.check_own()
         if not request.columnar:
             snapshot_data(response)
         return response
@@ -95,7 +98,9 @@ class CdcService:
     def CdcPullLog(self, request: pb.CdcPullLogRequest) -> pb.CdcPullLogResponse:
         leader = self._leader(request.range_id, request.range_epoch)
         upto = request.upto_ts or leader.resolved(self._node.clock.take())
-        self._check_resolved(leader, upto)
+        if not leader.meta.heirs:
+            self._check_resolved(leader, upto)
+        self._node.check_own()
         with leader.mutex:
             self._check_kept(leader, request.from_ts, request.last_log_index)
             entries = leader.history.span(request.from_ts, upto)
@@ -123,11 +128,11 @@ class CdcService:
         except StaleRoute as error:
             return pb.Frontier(range_id=mark.range_id, error=error_message(error))
         with leader.mutex:
-            floor = leader.locks.min_commit_ts
-            resolved = known if floor is None else min(known, floor - 1)
-            ts, rows, size = leader.history.buckets(mark.from_ts, resolved)
-            index = leader.history.first_index_above(resolved, leader.next_index)
-            index = leader.locks.first_index(index) if floor is not None else index
+            heirs = leader.meta.heirs
+            resolved = leader.resolved_now(known)
+            # All that a closed log holds is there for good; what it speaks of for others ends at `resolved`.
+            ts, rows, size = leader.history.buckets(mark.from_ts, MAX_TS if heirs else resolved)
+            index = leader.locks.first_index(leader.history.first_index_above(resolved, leader.next_index))
         return pb.Frontier(
             range_id=mark.range_id,
             resolved_ts=resolved,
@@ -135,13 +140,20 @@ class CdcService:
             bucket_ts=ts,
             bucket_rows=rows,
             bucket_bytes=size,
+            heirs=() if mark.closed else heirs,
         )
 
     def _check_version(self, leader: RangeLeader, version: Ts) -> None:
-        if version < leader.meta.safe_ts:
+        if version < leader.history.pruned_ts:
             raise PositionLost(
-                f"range {leader.meta.range_id} keeps row versions from {leader.meta.safe_ts} on; a snapshot at "
-                f"{version} is gone and a new one is needed",
+                f"range {leader.meta.range_id} has row versions from {leader.meta.safe_ts} and its log from "
+                f"{leader.history.pruned_ts} on; a snapshot at {version} cannot be gone on with",
+                position=f"({version}, {leader.history.pruned_ts}]",
+            )
+        if version < leader.meta.safe_ts:
+            raise IteratorLost(
+                f"range {leader.meta.range_id} keeps row versions from {leader.meta.safe_ts} on; the snapshot at "
+                f"{version} is gone, the log above it is there",
                 position=f"({version}, {leader.meta.safe_ts}]",
             )
         if not self._node.clock.at_least(version):

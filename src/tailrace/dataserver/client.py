@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from time import monotonic, sleep
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +19,14 @@ import pyarrow as pa
 
 from tailrace.change.batch import DELETE, INSERT, UPDATE
 from tailrace.change.ddl import DdlEvent, DdlType
+from tailrace.change.ranges import Range
 from tailrace.change.schema import Column, Index, TableSchema
 from tailrace.change.tso import Ts
 from tailrace.dataserver import sql
-from tailrace.dataserver.routing import split
+from tailrace.dataserver.routing import Part, split
 from tailrace.dataserver.rows import Rows
-from tailrace.dataserver.transaction import Target, Transaction, patiently
-from tailrace.errors import ConfigError, Locked, NotFound, SchemaMismatch
+from tailrace.dataserver.transaction import RETRY_S, Target, Transaction, patiently
+from tailrace.errors import ConfigError, Locked, NotFound, SchemaMismatch, StaleRoute, UpstreamAway
 from tailrace.proto import master_pb2, store_pb2
 from tailrace.proto.base_pb2 import RangeEpoch
 from tailrace.upstream.base import UpstreamSpec
@@ -96,18 +98,18 @@ class StoreClient:
         return self._execute(DdlType.RENAME_TABLE, query, schema, name, new=(new_schema, new_name))
 
     def add_column(self, schema: str, name: str, column: Column) -> DdlEvent:
-        table = self.table(schema, name)
+        table = self._newest(schema, name)
         wish = replace(table, columns=(*table.columns, column))
         return self._alter(DdlType.ADD_COLUMN, wish, f"ADD COLUMN {sql.column_text(column)}")
 
     def drop_column(self, schema: str, name: str, column: str) -> DdlEvent:
-        table = self.table(schema, name)
+        table = self._newest(schema, name)
         _named(table, column)
         wish = replace(table, columns=tuple(each for each in table.columns if each.name != column))
         return self._alter(DdlType.DROP_COLUMN, wish, f"DROP COLUMN {sql.quoted(column)}")
 
     def modify_column(self, schema: str, name: str, column: Column) -> DdlEvent:
-        table = self.table(schema, name)
+        table = self._newest(schema, name)
         _named(table, column.name)
         columns = tuple(column if each.name == column.name else each for each in table.columns)
         return self._alter(
@@ -115,12 +117,12 @@ class StoreClient:
         )
 
     def add_index(self, schema: str, name: str, index: Index) -> DdlEvent:
-        table = self.table(schema, name)
+        table = self._newest(schema, name)
         wish = replace(table, indexes=(*table.indexes, index))
         return self._alter(DdlType.ADD_INDEX, wish, f"ADD {sql.index_text(index)}")
 
     def drop_index(self, schema: str, name: str, index: str) -> DdlEvent:
-        table = self.table(schema, name)
+        table = self._newest(schema, name)
         wish = replace(table, indexes=tuple(each for each in table.indexes if each.name != index))
         return self._alter(DdlType.DROP_INDEX, wish, f"DROP INDEX {sql.quoted(index)}")
 
@@ -131,7 +133,8 @@ class StoreClient:
     # Rows
 
     def begin(self) -> StoreTransaction:
-        return StoreTransaction(self, Transaction(self._wire, self._take(1), lambda written: self._take(1, written)))
+        inner = Transaction(self._wire, self._take(1), lambda written: self._take(1, written), self.became)
+        return StoreTransaction(self, inner)
 
     @contextmanager
     def transaction(self) -> Iterator[StoreTransaction]:
@@ -157,16 +160,19 @@ class StoreClient:
         ranges = [known for known in target.ranges if known.physical_id == physical]
         for part in split(encoded, ranges, target.table):
             for low in range(0, len(part.rows), EACH_ROWS):
-                some = part.slice(low, EACH_ROWS)
-                request = store_pb2.WriteRequest(
-                    range_id=some.range.id,
-                    range_epoch=RangeEpoch(version=some.range.epoch.version, leader=some.range.epoch.leader),
-                    start_ts=self._take(len(some.rows)),
-                    each=True,
-                    table_id=target.table.table_id,
-                    page=some.page(),
-                )
-                patiently(partial(self._wire.call, some.range.leader, STORE, "Write", request))
+                self._write_some(part.slice(low, EACH_ROWS))
+
+    def became(self, known: Range) -> list[Range]:
+        """What a range is now: itself led elsewhere, or its heirs. Waits until the master knows."""
+        limit = monotonic() + RETRY_S
+        self.forget()
+        while True:
+            found = patiently(partial(self.upstream.route, known.id))
+            if found.heirs or found.range != known:
+                return [patiently(partial(self.upstream.route, each)).range for each in found.heirs] or [found.range]
+            if monotonic() > limit:
+                raise UpstreamAway(f"range {known.id} is refused where it should be led, at {known.leader}")
+            sleep(0.05)
 
     def read(self, table: TableSchema, at: Ts = 0) -> pa.Table:
         """All rows as of `at` (0: now), in key order, in the schema that was good then."""
@@ -175,7 +181,7 @@ class StoreClient:
         for known in self.upstream.routes(table):
             after, end = b"", False
             while not end:
-                page = self.upstream.pull_snapshot(known, at, after, b"", SNAPSHOT_ROWS)
+                page = patiently(partial(self.upstream.pull_snapshot, known, at, after, b"", SNAPSHOT_ROWS))
                 found += [pa.RecordBatch.from_struct_array(batch.after) for batch in page.batches]
                 after, end = page.last_key, page.end
         return pa.Table.from_batches(found, pa.schema(list(table.arrow_struct)) if not found else found[0].schema)
@@ -194,6 +200,22 @@ class StoreClient:
 
     def target(self, table: TableSchema) -> Target:
         return self._target(table.schema, table.name)
+
+    def _write_some(self, part: Part) -> None:
+        request = store_pb2.WriteRequest(
+            range_id=part.range.id,
+            range_epoch=RangeEpoch(version=part.range.epoch.version, leader=part.range.epoch.leader),
+            start_ts=self._take(len(part.rows)),
+            each=True,
+            table_id=part.range.table_id,
+            page=part.page(),
+        )
+        try:
+            patiently(partial(self._wire.call, part.range.leader, STORE, "Write", request))
+        except StaleRoute:
+            for cut in [part.within(known) for known in self.became(part.range)]:
+                if len(cut.rows):
+                    self._write_some(cut)
 
     def forget(self) -> None:
         """Ask for tables and routes anew the next time."""
@@ -228,6 +250,11 @@ class StoreClient:
                 left = request.count
             self._row_ids[table_id] = (first + number, left - number)
         return np.arange(first, first + number, dtype=np.int64)
+
+    def _newest(self, schema: str, name: str) -> TableSchema:
+        """The table as the master knows it now: an ALTER is refused where it began from an older version."""
+        self.forget()
+        return self.table(schema, name)
 
     def _alter(self, kind: DdlType, wish: TableSchema, clause: str) -> DdlEvent:
         query = f"ALTER TABLE {sql.full_name(wish.schema, wish.name)} {clause}"

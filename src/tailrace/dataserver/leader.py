@@ -57,6 +57,8 @@ class RangeLeader:
         self.history = History(meta.pruned_ts, meta.pruned_index)
         self.versions = Versions(database.env, database.rows, meta.range_id, self.prefix, meta.common_handle)
         self.fates: dict[Ts, Ts] = {}
+        self.frozen = False
+        self._merging = threading.Lock()
         self.next_index = meta.next_index
         self._wal, self._database, self._clock, self._commits = wal, database, clock, commits
 
@@ -70,8 +72,37 @@ class RangeLeader:
     def resolved(self, known: Ts) -> Ts:
         """Nothing will be committed at or below. `known` was handed out before this call."""
         with self.mutex:
-            floor = self.locks.min_commit_ts
+            return self.resolved_now(known)
+
+    def resolved_now(self, known: Ts) -> Ts:
+        """The same, for who holds the mutex. A range that became others speaks for them up to `closed_ts`."""
+        floor = self.locks.min_commit_ts
+        known = min(known, self.meta.closed_ts) if self.meta.heirs else known
         return known if floor is None else min(known, floor - 1)
+
+    def freeze(self, seconds: float) -> None:
+        """Admit nothing more, and wait until what was admitted is durable; open transactions stay open."""
+        limit = time.monotonic() + seconds
+        with self.mutex:
+            self._check_open()
+            self.frozen = True
+            while any(txn.finishing or not txn.durable for txn in self.locks.open.values()):
+                if not self.mutex.wait(limit - time.monotonic()):
+                    self.thaw()
+                    raise Locked(f"range {self.meta.range_id} did not come to rest in {seconds:.0f} s; ask again")
+
+    def thaw(self) -> None:
+        with self.mutex:
+            self.frozen = False
+            self.mutex.notify_all()
+
+    def closed(self) -> None:
+        """Its locks are others' now, or another server's; whoever waits for one asks again."""
+        with self.mutex:
+            self.frozen = False
+            self.locks.open.clear()
+            self.mutex.notify_all()
+        self._commits.tell()
 
     def prewrite(self, start_ts: Ts, sequence: int, primary: int, ttl_s: float, rows: Rows, version: Ts) -> Ts:
         """Lock the keys of a page and log it; returns the lowest ts at which the transaction may commit."""
@@ -79,6 +110,7 @@ class RangeLeader:
             fate = self.fate(start_ts)
             if fate is not None:
                 raise Locked(f"the transaction {start_ts} is over ({_ended(fate)}); begin a new one")
+            self._check_open()
             txn = self.locks.open.get(start_ts)
             if txn is not None and (known := txn.page(sequence)) is not None and known.durable:
                 return txn.min_commit_ts
@@ -102,6 +134,7 @@ class RangeLeader:
         reach("store-prewritten")
         with self.mutex:
             held.durable = True
+            self.mutex.notify_all()
             return txn.min_commit_ts
 
     def commit(self, start_ts: Ts, commit_ts: Ts) -> Ts:
@@ -112,12 +145,15 @@ class RangeLeader:
                 fate = self.fate(start_ts)
                 if fate == commit_ts:
                     return commit_ts
+                if fate is None:
+                    self._check_open()
                 raise Locked(f"the transaction {start_ts} cannot commit: {_ended(fate)}; begin a new one")
+            self._check_open()
             if commit_ts < txn.min_commit_ts:
                 raise SchemaMismatch(
                     f"the commit ts {commit_ts} is below {txn.min_commit_ts}; take it from the TSO after the prewrites"
                 )
-            if not all(held.durable for held in txn.pages):
+            if not txn.durable:
                 raise Locked(f"the transaction {start_ts} is being written; ask again", retry_after=0.05)
             pending = self._finish(txn, Kind.COMMIT, commit_ts)
         pending.wait()
@@ -133,6 +169,7 @@ class RangeLeader:
             fate = self.fate(start_ts)
             if txn is None and fate is not None:
                 return fate
+            self._check_open()
             if txn is None:
                 txn = OpenTxn(start_ts, self._clock.known + 1, self.meta.range_id, 0.0)
                 self.locks.open[start_ts] = txn
@@ -151,7 +188,7 @@ class RangeLeader:
                 txn.deadline = max(txn.deadline, time.monotonic() + extend_s)
             if txn is None and extend_s:
                 # Its own client says that it lives: its first prewrite may be still on the way.
-                return self.fate(start_ts)
+                return self._fate_or_heirs(start_ts)
             if txn is not None and (txn.finishing or txn.deadline > time.monotonic()):
                 return None
         return self.rollback(start_ts)
@@ -163,6 +200,7 @@ class RangeLeader:
             done = self.history.written_by(start_ts)
             if done:
                 return done
+            self._check_open()
             if start_ts in self.locks.open:
                 raise Locked(f"the transaction {start_ts} is being written; ask again", retry_after=0.05)
             rows, keys = self._admit(rows, start_ts)
@@ -197,13 +235,22 @@ class RangeLeader:
         limit = time.monotonic() + seconds
         with self.mutex:
             while (floor := self.locks.min_commit_ts) is not None and floor <= version:
-                if not self.mutex.wait(limit - time.monotonic()):
+                if not self.mutex.wait(limit - time.monotonic()) and self.locks.open:
                     blocking = min(self.locks.open.values(), key=lambda txn: txn.min_commit_ts)
                     raise Locked(f"range {self.meta.range_id} waits for the transaction {blocking.start_ts}")
 
     def check_held(self) -> None:
+        """Raises where its rows are not served any more."""
+        self.check_rows_here()
         if self.meta.dropped_ts:
             raise TableGone(f"range {self.meta.range_id} of table {self.meta.table_id} was dropped")
+
+    def check_rows_here(self) -> None:
+        if self.meta.heirs:
+            heirs = " and ".join(map(str, self.meta.heirs))
+            raise StaleRoute(f"range {self.meta.range_id} became {heirs}; ask for the routes again", retry_after=0.05)
+        if self.meta.yielded:
+            raise StaleRoute(f"range {self.meta.range_id} moves to another server; ask again", retry_after=0.1)
 
     def fate(self, start_ts: Ts) -> Ts | None:
         """The commit ts of a transaction that is over, 0 where it was rolled back, None where it is not known."""
@@ -223,7 +270,8 @@ class RangeLeader:
             self._database.save(self.meta, txn)
             reach("store-merge")
 
-        return self.versions.merge(safe_ts, serial, note)
+        with self._merging:
+            return self.versions.merge(safe_ts, serial, note)
 
     # What follows is also how the log is replayed.
 
@@ -240,6 +288,8 @@ class RangeLeader:
         for held in txn.pages:
             assert held.place is not None
             record = held.record
+            if not record.rows:
+                continue
             self.history.add(
                 Page(commit_ts, txn.start_ts, record.index, record.version, record.rows, record.form, 0, held.place)
             )
@@ -247,7 +297,7 @@ class RangeLeader:
                 ts = np.broadcast_to(np.int64(commit_ts), record.rows)
                 fetch = self._fetch(record, held.place, held.rows)
                 self.versions.add(Run(held.keys, ts, fetch, txn.end_index, held.place.segment))
-        if txn.primary == self.meta.range_id:
+        if txn.primary == self.meta.range_id or txn.primary in self.meta.decides:
             self.fates[txn.start_ts] = commit_ts
         self._over(txn.start_ts)
 
@@ -268,6 +318,17 @@ class RangeLeader:
         self.locks.open.pop(start_ts, None)
         self.mutex.notify_all()
         self._commits.tell()
+
+    def _check_open(self) -> None:
+        self.check_rows_here()
+        if self.frozen:
+            raise Locked(f"range {self.meta.range_id} is about to split, merge or move; ask again", retry_after=0.05)
+
+    def _fate_or_heirs(self, start_ts: Ts) -> Ts | None:
+        fate = self.fate(start_ts)
+        if fate is None:
+            self.check_rows_here()
+        return fate
 
     def _settled(self, start_ts: Ts) -> OpenTxn | None:
         """The open transaction, once nothing else is ending it."""

@@ -40,6 +40,10 @@ class OpenTxn:
     finishing: bool = False
     end_index: int = 0
 
+    @property
+    def durable(self) -> bool:
+        return all(held.durable for held in self.pages)
+
     def page(self, sequence: int) -> Held | None:
         return next((held for held in self.pages if held.record.sequence == sequence), None)
 

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Protocol
 
 from tailrace.change.ddl import DdlEvent, DdlType
 from tailrace.change.ranges import Epoch, Range
@@ -19,6 +20,7 @@ from tailrace.change.tso import Ts
 from tailrace.dataserver import statements
 from tailrace.dataserver.catalog import Catalog, Change, Placed
 from tailrace.dataserver.oracle import Oracle
+from tailrace.dataserver.placement import Placement, PlacementOrders
 from tailrace.errors import AlreadyExists, ConfigError, Fenced, Locked, NotFound, TailraceError, UpstreamAway
 from tailrace.observe.clock import wall_ms
 from tailrace.observe.failpoints import reach
@@ -27,19 +29,26 @@ from tailrace.upstream.rowcodec import table_range
 FIRST_TABLE_ID = 100
 
 
+class MasterOrders(PlacementOrders, Protocol):
+    """What is asked of data servers (`orders.Orders`)."""
+
+    def make_range(self, address: str, wanted: Range, common_handle: bool) -> None: ...
+
+    def drop_range(self, address: str, range_id: int, ts: Ts) -> None: ...
+
+
 class Master:
     def __init__(
         self,
         catalog: Catalog,
-        make_range: Callable[[str, Range, bool], None],
-        drop_range: Callable[[str, int, Ts], None],
+        orders: MasterOrders,
         clock: Callable[[], int] = wall_ms,
     ) -> None:
-        """`make_range(address, range, common_handle)` and `drop_range(address, range id, ts)` tell a data server."""
         self.catalog = catalog
-        self._make_range, self._drop_range = make_range, drop_range
+        self._orders = orders
         self._oracle = Oracle(catalog.number("tso"), lambda limit: catalog.save_number("tso", limit), clock)
         self._statement = threading.Lock()
+        self.placement = Placement(catalog, orders, self._statement)
         self._publish = threading.Lock()
         self._incarnations: dict[int, str] = {}
 
@@ -61,15 +70,17 @@ class Master:
             return self._oracle.take(count)
 
     def check_server(self, server_id: int, incarnation: str) -> None:
+        if self.catalog.is_shut_out(server_id):
+            raise Fenced(f"ranges of data server {server_id} were taken over; it must be started again")
         if self._incarnations.setdefault(server_id, incarnation) != incarnation:
             raise Fenced(f"another process has registered as data server {server_id}; this one must stop")
 
-    def register_server(self, server_id: int, address: str, incarnation: str) -> int:
-        """A data server's number; it is told again what was dropped while it was away."""
+    def register_server(self, server_id: int, address: str, incarnation: str, folder: str = "") -> int:
+        """A data server's number; it is told again what was dropped, and what it leads, while it was away."""
         with self._statement:
             server_id = server_id or self.catalog.take_number("server")
             self._incarnations[server_id] = incarnation
-            self.catalog.save_server(server_id, address)
+            self.catalog.save_server(server_id, address, folder)
         return server_id
 
     def drops_of(self, server_id: int) -> list[tuple[int, Ts]]:
@@ -138,6 +149,11 @@ class Master:
         raise ConfigError(f"a DDL of type {kind} is not known here, or lacks its definition")
 
     def _altered(self, before: TableSchema, wish: TableSchema) -> TableSchema:
+        if wish.version != before.version:
+            # The wish is the whole table: carried out on another version, it would undo what came between.
+            raise Locked(
+                f"{before.full_name} is at version {before.version}, the statement is for {wish.version}: begin anew"
+            )
         names = [f"column/{before.table_id}", f"index/{before.table_id}"]
         table = statements.altered(before, wish, *(self.catalog.number(name) for name in names))
         for name, ids in zip(names, ([c.id for c in table.columns], [i.id for i in table.indexes]), strict=True):
@@ -170,7 +186,7 @@ class Master:
         servers = self.catalog.servers()
         for placed in ranges:
             assert event.table is not None
-            self._make_range(servers[placed.server_id], placed.range, event.table.common_handle)
+            self._orders.make_range(servers[placed.server_id], placed.range, event.table.common_handle)
 
     def _ranges_gone(self, event: DdlEvent) -> list[Placed]:
         if event.type == DdlType.DROP_SCHEMA:
@@ -184,7 +200,7 @@ class Master:
         servers = self.catalog.servers()
         for placed in gone:
             try:
-                self._drop_range(servers[placed.server_id], placed.range.id, ts)
+                self._orders.drop_range(servers[placed.server_id], placed.range.id, ts)
             except TailraceError:
                 # The statement is done; a server that is away is told when it registers again.
                 continue

@@ -1,11 +1,13 @@
 """A process of the store: a master, a data server, or both behind one address.
 
 Guarantees that a data server listens only after it has its data back and the master knows its address. When another
-process takes its place, the TSO refuses it, so it can resolve and commit nothing more.
+process takes its place, the TSO refuses it, so it can resolve and commit nothing more. One whose ranges were taken over
+while it was away says so (`shut_out`), and must be started again.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from collections.abc import Sequence
@@ -17,26 +19,28 @@ import numpy as np
 import pyarrow as pa
 from google.protobuf.descriptor import ServiceDescriptor
 
-from tailrace.change.ranges import Range
 from tailrace.change.tso import Ts
 from tailrace.dataserver import retention
 from tailrace.dataserver.catalog import Catalog
 from tailrace.dataserver.cdc_service import CdcService
+from tailrace.dataserver.changeover import Changeover
 from tailrace.dataserver.master import Master
 from tailrace.dataserver.master_service import MasterService
+from tailrace.dataserver.meta import RangeMeta
 from tailrace.dataserver.node import Node
+from tailrace.dataserver.orders import Orders
 from tailrace.dataserver.residence import settle
 from tailrace.dataserver.serving import Served
+from tailrace.dataserver.settling import Settling
 from tailrace.dataserver.store_service import StoreService
 from tailrace.dataserver.timestamps import Timestamps
 from tailrace.dataserver.upkeep import Upkeep
-from tailrace.errors import NotFound, UpstreamAway
+from tailrace.errors import NotFound, StaleRoute, UpstreamAway
 from tailrace.proto import master_pb2, store_pb2
 from tailrace.upstream.dataserver.wire import CDC, MASTER, STORE, Wire
 
 Role = Literal["master", "data", "both"]
 REGISTER_S = 60.0
-_RANGE_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,7 @@ class Options:
     master: str = ""
     fsync: bool = True
     history_bytes: int = retention.HISTORY_BYTES
+    versions_ms: int = 0
 
 
 class StoreProcess:
@@ -59,15 +64,18 @@ class StoreProcess:
         self._server_id = 0
         self._master: Master | None = None
         self._node: Node | None = None
+        self.shut_out = threading.Event()
         services: list[tuple[ServiceDescriptor, object]] = []
         if options.role in ("master", "both"):
             catalog = Catalog(options.store / "master", options.fsync)
-            self._master = Master(catalog, self._make_range, self._drop_range)
+            self._master = Master(catalog, Orders(self._wire))
             services.append((MASTER, MasterService(self._master)))
         if options.role in ("data", "both"):
-            self._node = Node(options.store / "data", Timestamps(self._take), options.fsync)
+            self._node = Node(options.store / "data", Timestamps(self._take), options.fsync, options.versions_ms)
+            changeover = Changeover(self._node)
             self._upkeep = Upkeep(self._node, self._ask_primary, options.history_bytes)
-            services += [(CDC, CdcService(self._node)), (STORE, StoreService(self._node))]
+            self._settling = Settling(self._node, changeover, self._settle, self._is_mine, self.shut_out.set)
+            services += [(CDC, CdcService(self._node)), (STORE, StoreService(self._node, changeover))]
         self._served = Served(options.listen, services)
 
     @property
@@ -84,10 +92,12 @@ class StoreProcess:
         self._served.start()
         if self._node is not None:
             self._upkeep.start()
+            self._settling.start()
 
     def stop(self, grace_s: float = 2.0) -> None:
         self._served.stop(grace_s)
         if self._node is not None:
+            self._settling.stop()
             self._upkeep.stop()
             self._node.close()
         if self._master is not None:
@@ -96,7 +106,10 @@ class StoreProcess:
 
     def _register(self, node: Node) -> None:
         request = master_pb2.RegisterServerRequest(
-            server_id=node.database.identity(), address=self.address, incarnation=self._incarnation
+            server_id=node.database.identity(),
+            address=self.address,
+            incarnation=self._incarnation,
+            folder=str((self._options.store / "data").resolve()),
         )
         if self._master is not None:
             response = MasterService(self._master).RegisterServer(request)
@@ -106,6 +119,8 @@ class StoreProcess:
         node.database.save_identity(response.server_id)
         for range_id, ts in zip(response.dropped_ranges, response.dropped_ts, strict=True):
             node.drop(range_id, ts)
+        node.keep_only(set(response.led_ranges))
+        node.wal.unseal()
         # Before the first timestamp of this life, nothing is known to be handed out.
         node.clock.take()
 
@@ -131,32 +146,40 @@ class StoreProcess:
         return int(self._wire.call(self._options.master, MASTER, "Tso", request, 5.0).first)
 
     def _ask_primary(self, range_id: int, start_ts: Ts) -> Ts | None:
-        request = store_pb2.CheckTxnRequest(range_id=range_id, start_ts=start_ts)
-        answer = self._wire.call(self._leader_of(range_id), STORE, "CheckTxn", request, 5.0)
-        return None if answer.open else int(answer.commit_ts)
+        """A primary that became others is asked first: what it knows is final. Then the heir that decides for it."""
+        while True:
+            route = self._route(range_id)
+            request = store_pb2.CheckTxnRequest(range_id=range_id, start_ts=start_ts)
+            try:
+                answer = self._wire.call(route.leader, STORE, "CheckTxn", request, 5.0)
+            except StaleRoute:
+                if not route.heirs:
+                    raise
+                range_id = route.heirs[0]
+                continue
+            return None if answer.open else int(answer.commit_ts)
 
-    def _leader_of(self, range_id: int) -> str:
-        if self._master is not None:
-            placed = self._master.catalog.range(range_id)
-            return self._master.catalog.servers()[placed.server_id]
+    def _is_mine(self, range_id: int) -> bool:
+        return bool(self._route(range_id).leader == self.address)
+
+    def _route(self, range_id: int) -> master_pb2.Route:
         request = master_pb2.RoutesRequest(range_id=range_id)
+        if self._master is not None:
+            return MasterService(self._master).Routes(request).routes[0]
         routes = self._wire.call(self._options.master, MASTER, "Routes", request, 5.0).routes
         if not routes:
             raise NotFound(f"there is no range {range_id}")
-        return str(routes[0].leader)
+        route: master_pb2.Route = routes[0]
+        return route
 
-    def _make_range(self, address: str, wanted: Range, common_handle: bool) -> None:
-        request = store_pb2.CreateRangeRequest(
-            range_id=wanted.id,
-            table_id=wanted.table_id,
-            physical_id=wanted.physical_id,
-            start=wanted.start,
-            end=wanted.end,
-            common_handle=common_handle,
+    def _settle(self, parents: Sequence[RangeMeta], heirs: Sequence[RangeMeta]) -> None:
+        request = master_pb2.SettleRequest(
+            parents=[meta.range_id for meta in parents], last_ts=[meta.last_ts for meta in parents]
         )
-        request.range_epoch.version, request.range_epoch.leader = wanted.epoch.version, wanted.epoch.leader
-        self._wire.call(address, STORE, "CreateRange", request, _RANGE_S)
-
-    def _drop_range(self, address: str, range_id: int, ts: Ts) -> None:
-        request = store_pb2.DropRangeRequest(range_id=range_id, dropped_ts=ts)
-        self._wire.call(address, STORE, "DropRange", request, _RANGE_S)
+        for meta in heirs:
+            route = request.heirs.add(range_id=meta.range_id, start=meta.start, end=meta.end)
+            route.range_epoch.version, route.range_epoch.leader = meta.epoch.version, meta.epoch.leader
+        if self._master is not None:
+            MasterService(self._master).Settle(request)
+        else:
+            self._wire.call(self._options.master, MASTER, "Settle", request, 5.0)

@@ -3,7 +3,8 @@
 A pin says that a subscriber may still ask for log above a ts, and for snapshots at or above it. What no pin needs
 goes after a while, in whole segments of the log: so a subscription may start at a ts of the last minutes. Beyond a
 limit of bytes the oldest segments go although they are pinned or young: who comes for them gets `PositionLost`, never
-a gap. Rows that are not in blocks yet, and open transactions, are never let go.
+a gap. Row versions may be given up earlier than the log: who reads a snapshot then gets `IteratorLost`, and goes on at
+a newer version. Rows that are not in blocks yet, and open transactions, are never let go.
 """
 
 from __future__ import annotations
@@ -23,20 +24,24 @@ UNPINNED_MS = 600_000
 
 
 def pin(leader: RangeLeader, database: Database, subscriber: str, ts: Ts) -> None:
-    """Hold history above `ts`; an earlier pin of the subscriber stays. Durable when it returns."""
-    with leader.mutex:
+    """Hold history above `ts`; an earlier pin of the subscriber stays. Durable when it returns.
+
+    The database is written to before a range's mutex is taken, here and everywhere: merging does so, too.
+    """
+    with database.env.begin(write=True) as txn, leader.mutex:
         meta = leader.meta
-        lost = max(leader.history.pruned_ts, meta.safe_ts)
+        # Without row versions a snapshot begins anew, without log there is a gap.
+        lost = leader.history.pruned_ts
+        held = meta.pins.get(subscriber)
+        if held is not None and held <= ts and held >= leader.history.pruned_ts:
+            return
         if ts < lost:
             raise PositionLost(
                 f"range {meta.range_id} has history above {lost} only; {ts} cannot be pinned any more",
                 position=f"({ts}, {lost}]",
             )
-        held = meta.pins.get(subscriber)
-        if held is not None and held <= ts:
-            return
         leader.meta = replace(meta, pins=meta.pins | {subscriber: ts})
-        database.save(leader.meta)
+        database.save(leader.meta, txn)
 
 
 def release(leader: RangeLeader, database: Database, subscriber: str, upto: Ts | None) -> None:
@@ -44,19 +49,23 @@ def release(leader: RangeLeader, database: Database, subscriber: str, upto: Ts |
 
     A moved pin is saved with the next merge: one that comes back older after a restart holds too much, not too little.
     """
-    with leader.mutex:
-        meta = leader.meta
-        if upto is None and subscriber in meta.pins:
-            pins = {name: ts for name, ts in meta.pins.items() if name != subscriber}
-            leader.meta = replace(meta, pins=pins)
-            database.save(leader.meta)
-        elif upto is not None and meta.pins.get(subscriber, upto) < upto:
-            leader.meta = replace(meta, pins=meta.pins | {subscriber: upto})
+    if upto is not None:
+        with leader.mutex:
+            if leader.meta.pins.get(subscriber, upto) < upto:
+                leader.meta = replace(leader.meta, pins=leader.meta.pins | {subscriber: upto})
+        return
+    with database.env.begin(write=True) as txn, leader.mutex:
+        if subscriber in leader.meta.pins:
+            pins = {name: ts for name, ts in leader.meta.pins.items() if name != subscriber}
+            leader.meta = replace(leader.meta, pins=pins)
+            database.save(leader.meta, txn)
 
 
-def safe_ts(leader: RangeLeader, known: Ts) -> Ts:
-    """No read below will come: older versions that a newer one hides may go."""
-    return max(leader.meta.safe_ts, _needed(leader, known))
+def safe_ts(leader: RangeLeader, known: Ts, versions_ms: int = 0) -> Ts:
+    """No read below will come: older versions that a newer one hides may go. With `versions_ms` those that are older
+    go although a snapshot may read them, which is told to begin anew."""
+    given_up = known - compose(versions_ms) if versions_ms else 0
+    return max(leader.meta.safe_ts, _needed(leader, known), given_up)
 
 
 def trim(
@@ -86,9 +95,8 @@ def trim(
 def _forget(leaders: Sequence[RangeLeader], database: Database, segment: int) -> None:
     """Write down what only the segments up to this one said; after that they may go."""
     for leader in leaders:
-        with leader.mutex:
-            fates, leader.fates = leader.fates, {}
-            database.save_fates(leader.meta.range_id, fates)
+        with database.env.begin(write=True) as txn, leader.mutex:
+            database.save_fates(leader.meta.range_id, leader.fates, txn)
             leader.history.prune(segment)
             leader.meta = replace(
                 leader.meta,
@@ -96,7 +104,12 @@ def _forget(leaders: Sequence[RangeLeader], database: Database, segment: int) ->
                 pruned_ts=leader.history.pruned_ts,
                 pruned_index=leader.history.pruned_index,
             )
-            database.save(leader.meta)
+            database.save(leader.meta, txn)
+            # Looked up in the database from the moment that they are there.
+            written = list(leader.fates)
+        with leader.mutex:
+            for start_ts in written:
+                leader.fates.pop(start_ts, None)
     database.sync()
 
 

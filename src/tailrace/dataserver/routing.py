@@ -32,6 +32,14 @@ class Part:
         )
         return Part(self.range, self.version, self.common_handle, cut)
 
+    def within(self, known: Range) -> Part:
+        """Its rows whose keys lie in a range."""
+        keys, prefix = sort_keys(self.rows.key, self.common_handle), known.start[:PREFIX_BYTES]
+        low = bound(known.start, prefix, self.common_handle).position(keys)
+        high = bound(known.end or b"\xff", prefix, self.common_handle).position(keys)
+        cut = self.slice(low, max(high - low, 0))
+        return Part(known, self.version, self.common_handle, cut.rows)
+
     def joined(self, parts: Sequence[Part]) -> Part:
         rows = Rows(
             np.concatenate([part.rows.op for part in parts]),

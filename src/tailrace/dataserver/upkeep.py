@@ -14,6 +14,7 @@ from collections.abc import Callable
 from tailrace.change.tso import Ts
 from tailrace.dataserver import retention
 from tailrace.dataserver.leader import RangeLeader
+from tailrace.dataserver.locks import OpenTxn
 from tailrace.dataserver.node import Node
 from tailrace.dataserver.residence import release_mapped
 from tailrace.errors import TailraceError
@@ -52,7 +53,9 @@ class Upkeep:
         """Merge what is due, then trim the log."""
         for leader in self._node.leaders():
             while self._due(leader):
-                leader.merge(self._node.serial, retention.safe_ts(leader, self._node.clock.known))
+                leader.merge(
+                    self._node.serial, retention.safe_ts(leader, self._node.clock.known, self._node.versions_ms)
+                )
                 release_mapped(self._node.database.file)
         release_mapped(self._node.database.file)
         node = self._node
@@ -65,13 +68,18 @@ class Upkeep:
             with leader.mutex:
                 late = [txn for txn in leader.locks.open.values() if txn.deadline < now and not txn.finishing]
             for txn in late:
-                fate = self._ask(txn.primary, txn.start_ts)
-                if fate is None:
-                    continue
-                if fate:
-                    leader.commit(txn.start_ts, fate)
-                else:
-                    leader.rollback(txn.start_ts)
+                try:
+                    self._end(leader, txn)
+                except TailraceError as error:
+                    # One primary that is away must not keep the locks of all others.
+                    _LOG.warning("range %d: the transaction %d waits: %s", leader.meta.range_id, txn.start_ts, error)
+
+    def _end(self, leader: RangeLeader, txn: OpenTxn) -> None:
+        fate = self._ask(txn.primary, txn.start_ts)
+        if fate:
+            leader.commit(txn.start_ts, fate)
+        elif fate is not None:
+            leader.rollback(txn.start_ts)
 
     def _due(self, leader: RangeLeader) -> bool:
         rows = leader.versions.fresh_rows

@@ -134,6 +134,23 @@ class Versions:
                     return
                 low, block = high, beyond
 
+    def measure(self, middle: bool) -> tuple[int, bytes]:
+        """About how many rows there are, and on demand a key with half of them below; empty where there is none."""
+        with self._env.begin(db=self._table, buffers=True) as txn:
+            blocks = RangeBlocks(txn, self._range_id)
+            sizes = [(first, found.rows) for first in blocks.firsts() if (found := blocks.get(first)) is not None]
+            total = sum(rows for _, rows in sizes)
+            key = b""
+            for first, rows in sizes if middle else ():
+                below = sum(size for other, size in sizes if other < first)
+                if below + rows > total // 2:
+                    block = blocks.get(first)
+                    assert block is not None
+                    key = block.cells(self._common).key[total // 2 - below].as_py()
+                    break
+            lowest = sizes[0][0] if sizes else b""
+        return total + self.fresh_rows, key if key > lowest else b""
+
     def merge(self, safe_ts: Ts, serial: Iterator[int], note: Callable[[Any, frozenset[int]], None]) -> int:
         """Fold some fresh runs into blocks; `note(txn, their ids)` belongs to the same LMDB transaction.
 

@@ -19,18 +19,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
+from typing import BinaryIO
 
 from tailrace.errors import DecodeError, UpstreamAway
 from tailrace.observe.failpoints import reach
 
 SEGMENT_BYTES = 64 << 20
+SEAL = "sealed"
 _HEADER = struct.Struct("<IIBBBBIQQQqqqI")
 _FROM_CRC = 8
 _WAIT_S = 60.0
 
 
 class Kind(IntEnum):
-    """What a record does. The last three are kept for ranges that split, merge or move."""
+    """What a record does. SPLIT and MERGE are the last of their range's log and name the heirs; with LEADER begins what
+    a new leader has written down of a range."""
 
     PREWRITE = 1
     COMMIT = 2
@@ -111,6 +114,7 @@ class WriteAheadLog:
     def __init__(self, folder: Path, fsync: bool = True, segment_bytes: int = SEGMENT_BYTES) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._fsync, self._limit = folder, fsync, segment_bytes
+        self._seal = folder / SEAL
         self._wake = threading.Condition()
         self._queue: list[tuple[int, bytes, bytes | memoryview, Pending]] = []
         self._readers: dict[int, int] = {}
@@ -127,8 +131,7 @@ class WriteAheadLog:
     @property
     def segments(self) -> list[int]:
         """Numbers of the segments that are held, ascending; the last one is written to."""
-        found = (re.fullmatch(r"wal-(\d{8})\.log", path.name) for path in self._folder.iterdir())
-        return sorted(int(match[1]) for match in found if match)
+        return [number for number, _ in segment_files(self._folder)]
 
     def submit(self, record: Record, payload: bytes | memoryview = b"") -> Pending:
         header = record.header(payload)
@@ -175,6 +178,15 @@ class WriteAheadLog:
                 os.close(reader)
         self._path(segment).unlink(missing_ok=True)
 
+    @property
+    def sealed(self) -> bool:
+        """Whether another server has taken ranges from here without asking."""
+        return self._seal.exists()
+
+    def unseal(self) -> None:
+        """What was taken is let go of: the log is ours again."""
+        self._seal.unlink(missing_ok=True)
+
     def close(self) -> None:
         with self._wake:
             self._stopping = True
@@ -205,18 +217,9 @@ class WriteAheadLog:
         return held[-1], end
 
     def _scan(self, segment: int, torn: bool = False) -> Iterator[tuple[Record, Place]]:
-        path = self._path(segment)
-        with path.open("rb") as file:
-            at = 0
-            while head := file.read(_HEADER.size):
-                record = _parse(head, file.read(int.from_bytes(head[:4], "little")))
-                if record is None:
-                    if torn:
-                        return
-                    raise DecodeError(f"{path} is damaged at byte {at}; a whole record should stand there")
-                length = int.from_bytes(head[:4], "little")
-                yield record, Place(segment, at + _HEADER.size, length)
-                at += _HEADER.size + length
+        with self._path(segment).open("rb") as file:
+            for record, place, _ in scan(file, segment, torn):
+                yield record, place
 
     def _write_loop(self) -> None:
         output, number = -1, -1
@@ -256,11 +259,35 @@ class WriteAheadLog:
                 reach("store-unsynced")
                 if self._fsync:
                     os.fdatasync(output)
+                # Whoever sealed this log reads it afterwards: a record that was there before the seal is theirs, too,
+                # of any other nobody may be told that it is there.
+                if self.sealed:
+                    raise PermissionError(f"another server took over what is in {self._folder}")
             except OSError as raised:
                 # What was written of the group is unknown, so nothing may follow it: only a restart helps.
                 error = self._broken = raised
         for entry in group:
             entry[3].finish(error)
+
+
+def scan(file: BinaryIO, segment: int, torn: bool) -> Iterator[tuple[Record, Place, bytes]]:
+    """The records of an open segment with their payloads. A `torn` one may end within a record."""
+    at = 0
+    while head := file.read(_HEADER.size):
+        payload = file.read(int.from_bytes(head[:4], "little"))
+        record = _parse(head, payload)
+        if record is None:
+            if torn:
+                return
+            raise DecodeError(f"{file.name} is damaged at byte {at}; a whole record should stand there")
+        yield record, Place(segment, at + _HEADER.size, len(payload)), payload
+        at += _HEADER.size + len(payload)
+
+
+def segment_files(folder: Path) -> list[tuple[int, Path]]:
+    """The segments of a log's folder, ascending."""
+    found = ((re.fullmatch(r"wal-(\d{8})\.log", path.name), path) for path in folder.iterdir())
+    return sorted((int(match[1]), path) for match, path in found if match)
 
 
 def _parse(head: bytes, payload: bytes) -> Record | None:

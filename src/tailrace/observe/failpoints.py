@@ -79,6 +79,9 @@ FAILPOINTS = {
     "store-window": "the window of the timestamps is saved, none of it was handed out",
     "store-ddl-planned": "the ranges of a DDL are made, the DDL is not saved",
     "store-ddl-saved": "a DDL is saved, the data servers do not know what it dropped",
+    "succeed-before-commit": "the heirs of a data server's range are in its log, their parents are not closed",
+    "succeed-after-commit": "the heirs lead in the data server, the master does not know of them",
+    "adopt-before-commit": "a range's log is copied to its new leader, its rows are not",
 }
 VARIABLE = "TAILRACE_FAILPOINT"
 FOLDER = "TAILRACE_FAILPOINT_DIR"

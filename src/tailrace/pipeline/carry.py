@@ -114,7 +114,7 @@ def _snapshot(
         while not end and rows < piece.limit_rows and size < piece.bytes:
             want = min(PAGE_ROWS, piece.limit_rows - rows)
             with clock.stage("pull"):
-                page = upstream.pull_snapshot(span.range, piece.version, last, span.end_key, want)
+                page = upstream.pull_snapshot(span.range, piece.version, last, span.end_key, want, span.from_key)
             reach("snapshot-page")
             rows += sum(batch.num_rows for batch in page.batches)
             size += sum(batch.nbytes for batch in page.batches)
@@ -139,7 +139,7 @@ def log_changes(upstream: Upstream, sink: Sink, piece: Piece, clock: StageClock)
     """All changes of a piece of the log, in commit order, split where the sink wants it."""
 
     def span_batches(span: Span) -> Iterator[ChangeBatch]:
-        return log_batches(upstream, span.range, span.from_index, piece.from_ts, piece.to_ts, PAGE_BYTES)
+        return log_batches(upstream, span.range, span.from_index, piece.from_ts, piece.to_ts, PAGE_BYTES, span.within)
 
     merged = merge([span_batches(span) for span in piece.spans])
     ordered = split_stream(merged) if sink.capabilities.split_updates else merged

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 
 from tailrace.change.ddl import DdlEvent
 from tailrace.change.tso import Ts
-from tailrace.errors import TableGone, TailraceError, Terminal, from_fields
+from tailrace.errors import IteratorLost, TableGone, TailraceError, Terminal, from_fields
 from tailrace.observe.failpoints import reach
 from tailrace.pipeline.assignment import Assignment
 from tailrace.pipeline.carry import Order
@@ -36,6 +36,7 @@ from tailrace.pipeline.outcome import IndexHints, log_outcome, snapshot_outcome,
 from tailrace.pipeline.pace import Pace
 from tailrace.pipeline.pieces import log_pieces, snapshot_pieces
 from tailrace.pipeline.seat import DeliverySeat
+from tailrace.pipeline.succession import behind, drained_by, version_of, within, without
 from tailrace.pipeline.tally import Tally
 from tailrace.pipeline.territory import Territory
 from tailrace.progress.cut import Cut, Phase, Piece, Receipt
@@ -55,12 +56,14 @@ IDLE_RELEASE_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Cargo:
-    """A cut on its way: its pieces, and what will be said of it once they are carried."""
+    """A cut on its way: its pieces, and what will be said of it once they are carried. `drained` are closed ranges
+    whose log ends within it."""
 
     cut: Cut
     pieces: tuple[Piece, ...]
     orders: tuple[Order, ...]
     events: tuple[DdlEvent, ...] = ()
+    drained: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,7 @@ class Delivery:
         self._pace = Pace(sink.capabilities)
         self._releases = Pace(replace(sink.capabilities, cut_seconds=RELEASE_SECONDS))
         self._idle_releases = Pace(replace(sink.capabilities, cut_seconds=IDLE_RELEASE_SECONDS))
+        self._births = Pace(replace(sink.capabilities, cut_seconds=RELEASE_SECONDS))
         self._hints = IndexHints()
         self._progress = Progress(assignment.subscription)
         self._saved_ts: Ts = 0
@@ -120,7 +124,7 @@ class Delivery:
         self._sink.open(seat)
         reach("sink-opened")
         self._finish_pending(seat)
-        self._territory.return_to(self._progress)
+        self._hold(self._territory.return_to(self._progress))
         self._tally.settled(self._progress)
 
     def close(self) -> None:
@@ -144,7 +148,7 @@ class Delivery:
     def begin(self, slots: int) -> Cargo | Rest:
         """What has to be carried next, in tasks of which so many run at once, or how long there is nothing to do."""
         self._release_what_is_delivered()
-        if any(position.stage is Stage.SNAPSHOT for position in self._progress.ranges):
+        if self._progress.reading and not behind(self._progress):
             return self._snapshot_cargo(slots)
         return self._log_cargo(slots)
 
@@ -160,6 +164,10 @@ class Delivery:
                 raise
             self._end_snapshot_of(gone)
             return
+        except IteratorLost:
+            self._sink.abort(cargo.cut)
+            self._hold(self._territory.renew(self._progress))
+            return
         except TailraceError:
             self._sink.abort(cargo.cut)
             raise
@@ -171,6 +179,13 @@ class Delivery:
     def abort(self, cargo: Cargo) -> None:
         """Its job failed: nothing of it stays."""
         self._sink.abort(cargo.cut)
+
+    def _hold(self, progress: Progress) -> None:
+        """Ranges as they are now, saved before anything relies on them."""
+        if progress != self._progress:
+            self._ledger.hold(self._assignment.subscription, self._assignment.epoch, progress)
+            self._progress = progress
+            self._saved_ts = progress.to_ts
 
     def _snapshot_cargo(self, slots: int) -> Cargo:
         waiting = [position for position in self._progress.ranges if position.stage is Stage.SNAPSHOT]
@@ -186,32 +201,36 @@ class Delivery:
         left = without_table(self._progress, table_id)
         if left == self._progress:
             raise gone
-        cut = self._next_cut("snapshot", 0, self._progress.ranges[0].current_snapshot_version)
+        cut = self._next_cut("snapshot", 0, version_of(self._progress))
         self._deliver(cut, (), (), snapshot_outcome(left, cut, ()))
 
     def _log_cargo(self, slots: int) -> Cargo | Rest:
-        progress = self._progress
-        left = 0.0 if self._tally.behind else self._pace.until_cut()
+        progress, reached = self._progress, self._progress.reached
+        catching_up = behind(progress)
+        left = 0.0 if self._tally.behind or catching_up else self._pace.until_cut()
         if left:
             return Rest(left, deaf=True)
         marks = [
-            Mark(self._territory.routes[each.range_id], each.last_log_index, max(each.through_ts, progress.to_ts))
+            Mark(self._territory.routes[each.range_id], each.last_log_index, reached, each.stage is Stage.DRAINING)
             for each in progress.ranges
         ]
         with self._tally.step("poll"):
-            sight = self._watch.look(marks, progress.to_ts)
+            sight = self._watch.look(marks, reached)
         if self._join_arrivals():
             return Rest(0.0)
         frontiers = sight.frontiers
+        if any(frontier.heirs for frontier in frontiers):
+            self._hold(self._territory.return_to(progress))
+            return self._rest(announced=True)
         self._hints.note(frontiers)
-        upto = min(sight.resolved, self._assignment.end_ts)
+        upto = min(sight.resolved, version_of(progress) if catching_up else self._assignment.end_ts)
         self._tally.resolved(sight.resolved)
         events = [e for e in sight.events if e.commit_ts <= upto and self._territory.matches(e)]
         self._territory.pin_ahead(events)
         limit = self._sink.capabilities.piece_bytes * 2 * slots
-        found = bounds(frontiers, events, upto, progress.to_ts, limit)
+        found = bounds(frontiers, events, upto, reached, limit)
         self._tally.behind = found is not None and found.to_ts < upto
-        if found is not None and (found.rows or found.events):
+        if found is not None and (found.rows or found.events or catching_up):
             return self._log_cut(found.to_ts, found.events, frontiers, slots)
         if found is not None and upto == self._assignment.end_ts:
             self._end(found.to_ts)
@@ -244,28 +263,33 @@ class Delivery:
     def _log_cut(self, to_ts: Ts, events: tuple[DdlEvent, ...], frontiers: Sequence[Frontier], slots: int) -> Cargo:
         self._pace.cut()
         self._breaths = 0
-        cut = self._next_cut("log", self._progress.to_ts, to_ts)
+        cut = self._next_cut("log", self._progress.reached, to_ts)
         by_range = {each.range_id: each for each in frontiers}
+        wanted = within(self._progress, self._territory.tables)
         pieces = log_pieces(
-            cut, self._progress.ranges, self._territory.routes, by_range, self._sink.capabilities, slots
+            cut, self._progress.ranges, self._territory.routes, by_range, self._sink.capabilities, slots, wanted
         )
-        return self._cargo(cut, pieces, events)
+        drained = drained_by(self._progress, frontiers, to_ts)
+        return replace(self._cargo(cut, pieces, events), drained=drained)
 
     def _finish_log(self, cargo: Cargo, receipts: Sequence[Receipt]) -> None:
         touched = {span.range.id for piece in cargo.pieces for span in piece.spans}
-        after = log_outcome(self._progress, cargo.cut, self._hints, touched)
+        after = without(log_outcome(self._progress, cargo.cut, self._hints, touched), cargo.drained)
         before = dict(self._territory.routes)
         if cargo.events:
-            after = self._territory.after_ddl(after, cargo.events)
+            after = self._territory.after_ddl(after, cargo.events, cargo.cut.to_ts)
+            # The DDL may have taken away the last keys that had nothing.
+            after = after if after.reading else replace(after, to_ts=cargo.cut.to_ts)
             self._name_tables()
             reach("tables-registered")
+        self._territory.keep(after)
         self._deliver(cargo.cut, receipts, cargo.events, after)
         gone = [route for range_id, route in before.items() if range_id not in self._territory.routes]
         self._territory.release(gone)
 
     def _end(self, to_ts: Ts) -> None:
         """Nothing comes any more up to the end: that is a cut without changes."""
-        cut = self._next_cut("log", self._progress.to_ts, to_ts)
+        cut = self._next_cut("log", self._progress.reached, to_ts)
         self._deliver(cut, (), (), replace(self._progress, cut=cut.number, to_ts=to_ts))
 
     def _idle(self, to_ts: Ts) -> None:
@@ -280,6 +304,9 @@ class Delivery:
 
     def _release_what_is_delivered(self) -> None:
         """History is let go only up to what the ledger holds, and seldom while nothing happens."""
+        if (self._progress.reading or self._tally.behind) and self._births.until_cut() == 0:
+            self._territory.pin_births(self._progress.reached or version_of(self._progress))
+            self._births.cut()
         due = self._releases if self._progress.to_ts == self._saved_ts else self._idle_releases
         if self._saved_ts > self._released_ts and due.until_cut() == 0:
             self._territory.release(list(self._territory.routes.values()), self._saved_ts)

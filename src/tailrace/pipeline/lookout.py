@@ -53,16 +53,19 @@ class Watch:
 
     def look(self, marks: Sequence[Mark], after: Ts) -> Sight:
         """From these marks, and from the DDL after a ts. Raises what the upstream says of any of the ranges."""
-        ranges = frozenset(mark.range for mark in marks)
+        living = [mark for mark in marks if not mark.closed]
+        ranges = frozenset(mark.range for mark in living)
         gone, self._ranges = self._ranges - ranges, self._ranges | ranges
-        own = self._lookout.arrive(self, marks)
+        own = self._lookout.arrive(self, living)
         with self._lookout.lock:
             self._lookout.leave(self, gone)
             self._ranges = ranges
-            frontiers = tuple(self._lookout.frontier(mark, own) for mark in marks)
-        events, known = self._lookout.statements.after(after, alone=not marks)
+            frontiers = tuple(self._lookout.frontier(mark, own) for mark in living)
+        events, known = self._lookout.statements.after(after, alone=not living)
+        # What a closed range holds is final, and soon read; it is its heirs that say how far its keys are resolved.
         resolved = min([known, *(frontier.resolved_ts for frontier in frontiers)])
-        return Sight(frontiers, resolved, tuple(event for event in events if event.commit_ts <= resolved))
+        closed = self._lookout.closed([mark for mark in marks if mark.closed])
+        return Sight((*frontiers, *closed), resolved, tuple(event for event in events if event.commit_ts <= resolved))
 
     def close(self) -> None:
         with self._lookout.lock:
@@ -90,6 +93,10 @@ class Lookout:
 
     # What follows is for watches and posts.
 
+    def closed(self, marks: Sequence[Mark]) -> list[Frontier]:
+        """Of ranges that became others, as their watcher knows: asked for by itself, and not watched."""
+        return self._upstream.frontier(marks, 0.0) if marks else []
+
     def arrive(self, watch: Watch, marks: Sequence[Mark]) -> dict[Range, Frontier]:
         """Note where a watcher stands. Returns the upstream's own answers for what is not kept here; what nobody
         watched yet is kept from now on."""
@@ -103,7 +110,8 @@ class Lookout:
                 reach = self._reaches.get(mark.range)
                 if reach is None:
                     reach = self._reaches[mark.range] = Reach(mark.from_ts, found[mark.range])
-                    self._man(mark.range)
+                    if not reach.heirs:
+                        self._man(mark.range)
                 elif reach.error is not None:
                     reach.error = None
                     self._man(mark.range)
@@ -185,6 +193,8 @@ class Lookout:
                 if reach is not None and reach.extend(mark.from_ts, frontier):
                     reach.news_at = time.monotonic()
                     woken |= reach.watchers.keys()
+                    if reach.heirs:
+                        self._unman(mark.range)
         return woken, len(marks)
 
     def _fail(self, marks: list[Mark], error: TailraceError) -> set[Watch]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from tailrace.change.tso import Ts
 from tailrace.progress.cut import Cut, Reached, Receipt
+from tailrace.progress.interval import above, filled, missing, raised
 from tailrace.progress.position import Progress, RangeProgress, Stage
 from tailrace.upstream.base import Frontier
 
@@ -51,17 +52,16 @@ def snapshot_outcome(before: Progress, cut: Cut, receipts: Sequence[Receipt]) ->
     """
     reached = {each.range_id: each for receipt in receipts for each in receipt.reached}
     ranges = tuple(_read(position, reached.get(position.range_id)) for position in before.ranges)
-    done = all(position.stage is Stage.LOG for position in ranges)
-    return replace(before, cut=cut.number, to_ts=cut.to_ts if done else 0, ranges=ranges)
+    after = replace(before, cut=cut.number, to_ts=0, ranges=ranges)
+    return after if after.reading else replace(after, to_ts=cut.to_ts)
 
 
 def _read(position: RangeProgress, reached: Reached | None) -> RangeProgress:
-    if reached is None:
+    asked = missing(position.intervals)
+    if reached is None or asked is None or not (reached.end or reached.last_key):
         return position
-    if reached.end:
-        through = position.current_snapshot_version
-        return replace(position, stage=Stage.LOG, last_snapshot_key=b"", through_ts=through)
-    return replace(position, last_snapshot_key=reached.last_key)
+    end = asked.end if reached.end else above(reached.last_key)
+    return position.with_intervals(filled(position.intervals, asked.start, end, position.current_snapshot_version))
 
 
 def without_table(before: Progress, table_id: int) -> Progress:
@@ -72,13 +72,16 @@ def without_table(before: Progress, table_id: int) -> Progress:
 
 def log_outcome(before: Progress, cut: Cut, hints: IndexHints, touched: Collection[int]) -> Progress:
     """All ranges are delivered through the cut's end. Only those that had changes (`touched`: range ids) are
-    written anew: for the others the subscription's own `to_ts` says it."""
+    written anew: for the others the subscription's own `to_ts` says it. While keys are missing that `to_ts` is 0, and
+    each range says for itself through which ts it is, as far as it is."""
 
     def moved(position: RangeProgress) -> RangeProgress:
-        if position.range_id not in touched:
+        if before.to_ts and position.range_id not in touched:
             return position
         index = max(position.last_log_index, hints.index(position.range_id, cut.to_ts))
-        return replace(position, last_log_index=index, through_ts=cut.to_ts)
+        if position.stage is Stage.DRAINING:
+            return replace(position, last_log_index=index, through_ts=cut.to_ts)
+        return replace(position.with_intervals(raised(position.intervals, cut.to_ts)), last_log_index=index)
 
-    ranges = tuple(moved(position) for position in before.ranges)
-    return replace(before, cut=cut.number, to_ts=cut.to_ts, ranges=ranges)
+    after = replace(before, cut=cut.number, to_ts=0, ranges=tuple(moved(position) for position in before.ranges))
+    return after if after.reading else replace(after, to_ts=cut.to_ts)

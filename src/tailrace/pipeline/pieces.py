@@ -16,12 +16,14 @@ from tailrace.change.ranges import Range
 from tailrace.change.tso import Ts
 from tailrace.pipeline.cuts import merged_buckets
 from tailrace.progress.cut import Cut, Piece, Span
+from tailrace.progress.interval import Interval, Intervals, missing
 from tailrace.progress.position import RangeProgress
 from tailrace.sink.base import Capabilities
 from tailrace.upstream.base import Frontier
 
 SMALLEST_PIECE = 8 << 20
 ROUTE_BYTES = 8 << 20
+NO_KEYS: Mapping[int, Intervals | None] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class _Interval:
 def snapshot_pieces(
     cut: Cut, positions: Sequence[RangeProgress], routes: Mapping[int, Range], limit_rows: int, limit_bytes: int
 ) -> list[Piece]:
-    """The next keys of each range that is still in its snapshot: one piece a range."""
+    """The next keys that each range has nothing of: one piece a range."""
     return [
         Piece(
             subscription=cut.subscription,
@@ -48,7 +50,7 @@ def snapshot_pieces(
             phase="snapshot",
             table_id=position.table_id,
             partition_id=position.partition_id,
-            spans=(Span(routes[position.range_id], after_key=position.last_snapshot_key, end_key=position.end),),
+            spans=(_keys(routes[position.range_id], position),),
             from_ts=0,
             to_ts=position.current_snapshot_version,
             bytes=limit_bytes,
@@ -65,18 +67,23 @@ def log_pieces(
     frontiers: Mapping[int, Frontier],
     sink: Capabilities,
     slots: int,
+    wanted: Mapping[int, Intervals | None] = NO_KEYS,
 ) -> list[Piece]:
-    """The changes of a cut, by physical table and interval of commit time; tables without changes have no piece."""
+    """The changes of a cut, by physical table and interval of commit time; tables without changes have no piece.
+
+    `wanted` says by range of which keys (None: of no key)."""
     tables: dict[tuple[int, int], list[RangeProgress]] = defaultdict(list)
     for position in positions:
-        if _touched(frontiers[position.range_id], cut):
+        if wanted.get(position.range_id, ()) is not None and _touched(frontiers[position.range_id], cut):
             tables[position.table_id, 0 if sink.joined_partitions else position.partition_id].append(position)
     busy = [frontiers[position.range_id] for group in tables.values() for position in group]
     total = sum(bucket.bytes for bucket in merged_buckets(busy))
     target = max(SMALLEST_PIECE, min(sink.piece_bytes, total // max(slots, 1)))
     pieces: list[Piece] = []
     for (table_id, partition_id), group in tables.items():
-        spans = [Span(routes[p.range_id], from_index=p.last_log_index) for p in group]
+        spans = [
+            Span(routes[p.range_id], from_index=p.last_log_index, within=wanted.get(p.range_id) or ()) for p in group
+        ]
         for interval in _intervals(cut, [frontiers[p.range_id] for p in group], target):
             apart = interval.alone and not sink.whole_transactions
             parts = [(span,) for span in spans] if apart else [tuple(spans)]
@@ -124,6 +131,13 @@ def with_routes(cut: Cut, feeds: Sequence[Piece], most: int) -> list[Piece]:
         )
         for route in range(routes)
     ]
+
+
+def _keys(route: Range, position: RangeProgress) -> Span:
+    asked = missing(position.intervals) or Interval(position.start, position.end)
+    if position.last_snapshot_key or asked.start == position.start:
+        return Span(route, after_key=position.last_snapshot_key, end_key=asked.end)
+    return Span(route, end_key=asked.end, from_key=asked.start)
 
 
 def _touched(frontier: Frontier, cut: Cut) -> bool:

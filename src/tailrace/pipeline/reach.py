@@ -39,14 +39,19 @@ class Reach(Generic[Watcher]):
         return Mark(range, self._newest.next_index, self._newest.resolved_ts)
 
     def extend(self, from_ts: Ts, answer: Frontier) -> bool:
-        """Take the answer to `mark`; whether it brought changes."""
+        """Take the answer to `mark`; whether it brought changes, or heirs."""
         if from_ts != self._newest.resolved_ts or answer.resolved_ts < from_ts:
             return False
         self._buckets += answer.buckets
         self._newest = replace(answer, buckets=()) if answer.buckets else answer
         if len(self._buckets) > TRIM_BUCKETS:
             self._trim(min(self.watchers.values(), default=self._newest.resolved_ts))
-        return bool(answer.buckets)
+        return bool(answer.buckets or answer.heirs)
+
+    @property
+    def heirs(self) -> tuple[int, ...]:
+        """What the range became: nothing new will be said of it."""
+        return self._newest.heirs
 
     def frontier(self, from_ts: Ts) -> Frontier:
         """As the upstream would show it from here. A bucket that `from_ts` divides is shown whole: what was

@@ -1,8 +1,9 @@
 """Territory: which tables and ranges a subscription has at a ts, and how that changes at a DDL.
 
 Guarantees: all tables that match at the start are registered at one version; a table that is born later is registered
-at the ts of the DDL that made it, so its log has no gap and needs no snapshot. A table that comes into the filter by a
-rename cannot be captured without a snapshot, and is refused as TiCDC refuses it. It never moves progress.
+at the ts of the DDL that made it, so its log has no gap and needs no snapshot. Ranges that became others are followed
+(`succession`); a table whose snapshot ended because it was dropped does not come back. A table that comes into the
+filter by a rename cannot be captured without a snapshot, and is refused as TiCDC refuses it. It never moves progress.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ from tailrace.change.ddl import DdlEvent, DdlType
 from tailrace.change.ranges import Range
 from tailrace.change.schema import TableSchema
 from tailrace.change.tso import MAX_TS, Ts
-from tailrace.errors import ConfigError, NotFound, PositionLost, StaleRoute, TableGone
+from tailrace.errors import ConfigError, NotFound, PositionLost, TableGone
 from tailrace.observe.failpoints import reach
+from tailrace.pipeline.succession import followed, nothing_delivered, renewed, version_of
+from tailrace.progress.plan import in_order
 from tailrace.progress.position import Progress, RangeProgress, Stage
 from tailrace.route.filter import TableFilter
 from tailrace.upstream.base import Upstream
 
-logger = logging.getLogger(__name__)
+BIRTHS = frozenset({DdlType.CREATE_TABLE, DdlType.TRUNCATE_TABLE})
 
-_CREATING = {DdlType.CREATE_TABLE, DdlType.TRUNCATE_TABLE}
+logger = logging.getLogger(__name__)
 
 
 class Territory:
@@ -33,28 +36,41 @@ class Territory:
         self._rules = rules
         self.tables: dict[int, TableSchema] = {}
         self.routes: dict[int, Range] = {}
+        self._living: dict[int, list[Range]] = {}
+        self._closed: dict[int, list[Range]] = {}
         self._ahead: set[int] = set()
 
     def settle(self, start: str) -> Progress:
         """The first progress of a new subscription: everything registered, nothing delivered."""
         at = int(start) if start.isdigit() else self._upstream.now()
-        stage = Stage.SNAPSHOT if start == "snapshot" else Stage.LOG
-        positions: list[RangeProgress] = []
-        self._occupy(at)
-        for route in self.routes.values():
-            positions.append(self._register(route, at, stage))
-        to_ts = 0 if stage is Stage.SNAPSHOT and positions else at
-        return Progress(self._subscription, 0, to_ts, tuple(positions))
+        return self._settled(at, Stage.SNAPSHOT if start == "snapshot" else Stage.LOG)
 
-    def return_to(self, progress: Progress) -> None:
-        """Find the tables and routes of a saved progress again."""
-        versions = [position.init_snapshot_version for position in progress.ranges]
-        self._occupy(progress.to_ts or max(versions, default=0))
-        for position in progress.ranges:
-            route = self.routes.get(position.range_id)
-            if route is None or not position.describes(route):
-                where = f"range {position.range_id} of table {position.table_id}"
-                raise StaleRoute(f"{where} is not routed as it was saved", subscription=self._subscription)
+    def _settled(self, at: Ts, stage: Stage) -> Progress:
+        self._occupy(at, at)
+        positions = tuple(self._born(table, at, stage) for table in self.tables.values())
+        ranges = tuple(each for of_table in positions for each in of_table)
+        return Progress(self._subscription, 0, 0 if stage is Stage.SNAPSHOT and ranges else at, ranges)
+
+    def return_to(self, progress: Progress) -> Progress:
+        """The tables and routes of a saved progress as they are now, and the positions of the ranges that there are
+        now: those that were saved, or what they became."""
+        at = progress.reached or version_of(progress)
+        self._occupy(at, at)
+        after = self._followed(progress, at, frozenset())
+        drained = progress.by_range().keys() - after.by_range().keys()
+        self.release([self._upstream.route(range_id).range for range_id in sorted(drained)])
+        return after
+
+    def keep(self, progress: Progress) -> None:
+        """Only the ranges that a progress speaks of are held from now on."""
+        kept = progress.by_range()
+        self.routes = {range_id: route for range_id, route in self.routes.items() if range_id in kept}
+
+    def renew(self, progress: Progress) -> Progress:
+        """A snapshot's version is gone: everything that has nothing yet is read at a new one."""
+        if not nothing_delivered(progress):
+            return renewed(progress, self._upstream.now())
+        return replace(self._settled(self._upstream.now(), Stage.SNAPSHOT), cut=progress.cut)
 
     def matches(self, event: DdlEvent) -> bool:
         """Whether a DDL is the subscription's: by any name that it touches, old or new."""
@@ -63,13 +79,13 @@ class Territory:
             for schema, table in event.names
         )
 
-    def after_ddl(self, progress: Progress, events: Sequence[DdlEvent]) -> Progress:
-        """The progress with the ranges of the tables as they are after the DDL events of one commit ts."""
-        at, known = progress.to_ts, set(self.tables)
-        self._occupy(at)
+    def after_ddl(self, progress: Progress, events: Sequence[DdlEvent], at: Ts) -> Progress:
+        """The progress with the ranges of the tables as they are after the DDL events of one commit ts, `at`."""
+        known, made = set(self.tables), _made(events)
+        self._occupy(at, at)
         for event in events:
             table = event.table
-            if event.type == DdlType.RENAME_TABLE and table and not self._was_ours(event, known | _made(events)):
+            if event.type == DdlType.RENAME_TABLE and table and not self._was_ours(event, known | made):
                 old = event.before.full_name if event.before else "its old name"
                 raise ConfigError(
                     f"a rename brings {table.full_name} into the filter: match {old} as well, or leave both out",
@@ -77,17 +93,12 @@ class Territory:
                     table=table.full_name,
                     position=str(at),
                 )
-        return replace(progress, ranges=self._ranges(progress))
+        return self._followed(progress, at, made)
 
     def joined(self, progress: Progress) -> Progress:
-        """The progress with ranges that arrived without a DDL: nothing of theirs is delivered, or below its ts."""
-        self._occupy(progress.to_ts)
-        return replace(progress, ranges=self._ranges(progress))
-
-    def _ranges(self, progress: Progress) -> tuple[RangeProgress, ...]:
-        positions, at = progress.by_range(), progress.to_ts
-        routes = list(self.routes.values())
-        return tuple(positions.get(route.id) or self._register(route, at, Stage.LOG) for route in routes)
+        """The progress with tables that arrived without a DDL: nothing of theirs is delivered, or below its ts."""
+        self._occupy(progress.reached, progress.reached)
+        return self._followed(progress, progress.reached, frozenset(self.tables))
 
     def _was_ours(self, event: DdlEvent, known: set[int]) -> bool:
         """Whether a renamed table matched by its old name too, seen or not (one without rows may not have been)."""
@@ -96,13 +107,18 @@ class Territory:
             old is not None and self._rules.matches(old.schema, old.name)
         )
 
+    def pin_births(self, after: Ts) -> None:
+        """Tables that were made after a ts are pinned from their first moment, however long it takes to get there."""
+        events = self._upstream.ddl(after, self._upstream.ddl_resolved())
+        self.pin_ahead([event for event in events if self.matches(event)])
+
     def pin_ahead(self, events: Sequence[DdlEvent]) -> None:
         """Hold the history of tables that the log is going to bring.
 
         A subscription whose sink is away may come to their CREATE long after it, when nobody else has held it."""
         for event in events:
             table = event.table
-            if event.type not in _CREATING or table is None or table.table_id in self._ahead:
+            if event.type not in BIRTHS or table is None or table.table_id in self._ahead:
                 continue
             self._ahead.add(table.table_id)
             try:
@@ -126,19 +142,58 @@ class Territory:
 
     def leave(self, progress: Progress) -> None:
         """The subscription is cancelled: nothing is pinned for it any more."""
-        versions = [position.init_snapshot_version for position in progress.ranges]
-        self._occupy(progress.to_ts or max(versions, default=0))
+        at = progress.reached or version_of(progress)
+        self._occupy(at, at)
         self.release(list(self.routes.values()))
 
-    def _occupy(self, at: Ts) -> None:
-        tables = {table.table_id: table for table in self._upstream.tables(self._rules, at)}
-        routes: dict[int, Range] = {}
-        for table in tables.values():
+    def _occupy(self, at: Ts, since: Ts) -> None:
+        """The tables at a ts with their ranges: those led now, and closed ones whose log holds more than `since`."""
+        self.tables = {table.table_id: table for table in self._upstream.tables(self._rules, at)}
+        self._living, self._closed = {}, {}
+        for table in self.tables.values():
             try:
-                routes |= {route.id: route for route in self._upstream.routes(table)}
+                living = self._upstream.routes(table)
+                closed = self._upstream.closed_routes(table, since)
             except (NotFound, TableGone):
                 logger.warning("table %s was dropped before it could be read", table.full_name)
-        self.tables, self.routes = tables, routes
+                continue
+            self._living[table.table_id] = living
+            ids = {route.id for route in living}
+            self._closed[table.table_id] = [route for route in closed if route.id not in ids]
+        groups = [*self._closed.values(), *self._living.values()]
+        self.routes = {route.id: route for group in groups for route in group}
+
+    def _followed(self, progress: Progress, at: Ts, made: frozenset[int]) -> Progress:
+        """Positions for all ranges of the tables; only tables that are new at `at` have none to inherit."""
+        ranges: list[RangeProgress] = []
+        for table_id, living in self._living.items():
+            mine = [position for position in progress.ranges if position.table_id == table_id]
+            if not mine and table_id in made:
+                ranges += self._born(self.tables[table_id], at, Stage.LOG)
+            for physical in {route.physical_id for route in living} if mine else ():
+                ranges += self._of_physical(mine, physical, table_id, at)
+        known = progress.by_range()
+        for position in ranges:
+            if position.range_id not in known:
+                self._upstream.register(self.routes[position.range_id], self._subscription, at)
+        after = in_order(replace(progress, ranges=tuple(ranges)))
+        self.keep(after)
+        return after
+
+    def _of_physical(
+        self, mine: Sequence[RangeProgress], physical: int, table_id: int, at: Ts
+    ) -> Sequence[RangeProgress]:
+        saved = [position for position in mine if position.physical_id == physical]
+        living = [route for route in self._living[table_id] if route.physical_id == physical]
+        if not saved:
+            # A partition that was added.
+            return [self._register(route, at, Stage.LOG) for route in living]
+        closed = [route for route in self._closed[table_id] if route.physical_id == physical]
+        return followed(saved, living, closed)
+
+    def _born(self, table: TableSchema, at: Ts, stage: Stage) -> list[RangeProgress]:
+        closed = [self._register(route, at, Stage.DRAINING) for route in self._closed.get(table.table_id, ())]
+        return [*(self._register(route, at, stage) for route in self._living.get(table.table_id, ())), *closed]
 
     def _register(self, route: Range, at: Ts, stage: Stage) -> RangeProgress:
         version = self._upstream.register(route, self._subscription, at)
@@ -156,6 +211,6 @@ class Territory:
         )
 
 
-def _made(events: Sequence[DdlEvent]) -> set[int]:
+def _made(events: Sequence[DdlEvent]) -> frozenset[int]:
     """Tables that the same statement, or another of its commit ts, created."""
-    return {event.table.table_id for event in events if event.table and event.type in _CREATING}
+    return frozenset(event.table.table_id for event in events if event.table and event.type in BIRTHS)

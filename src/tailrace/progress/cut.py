@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from tailrace.change.ranges import Range
 from tailrace.change.tso import Ts
+from tailrace.progress.interval import Intervals
 
 Phase = Literal["snapshot", "log"]
 
@@ -22,14 +23,17 @@ Phase = Literal["snapshot", "log"]
 class Span:
     """A piece's part of one range.
 
-    In the log: changes from log index `from_index` on. In the snapshot: keys above `after_key`, below `end_key`
-    (empty: the range's own bounds).
+    In the log: changes from log index `from_index` on, where `within` is not empty only of those keys, and only above
+    what these have. In the snapshot: keys above `after_key`, or from `from_key` on, below `end_key` (empty: the range's
+    own bounds).
     """
 
     range: Range
     from_index: int = 0
     after_key: bytes = b""
     end_key: bytes = b""
+    from_key: bytes = b""
+    within: Intervals = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Engine, Table, create_engine, event, insert, inspect, select, update
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Engine,
+    Table,
+    create_engine,
+    event,
+    insert,
+    inspect,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -28,7 +40,17 @@ CONNECTIONS = 32
 
 Step = Callable[[Connection], None]
 
-STEPS: dict[int, Step] = {}
+_VERSION = select(tables.version.c.version)
+
+
+def _with_intervals(connection: Connection) -> None:
+    kind = tables.progress.c.intervals.type.compile(connection.dialect)
+    connection.execute(text(f"ALTER TABLE progress ADD COLUMN intervals {kind}"))
+    # Early databases of version 1 lack `server`.
+    tables.metadata.create_all(connection)
+
+
+STEPS: dict[int, Step] = {1: _with_intervals}
 """For each older version the step that makes the next one of it."""
 
 
@@ -164,7 +186,7 @@ def _prepare_sqlite(engine: Engine) -> None:
 
 
 def _version_of(connection: Connection) -> int | None:
-    return connection.execute(select(tables.version.c.version)).scalar()
+    return connection.execute(_VERSION).scalar()
 
 
 def _refuse_newer(found: int | None) -> None:

@@ -5,6 +5,10 @@ it speaks of and the ts through which its log is delivered. `Progress` is all of
 only: they say where a subscription stands and how that is written as text, and never move; what moves them is
 `ledger`. Reading back what was written gives an equal value.
 
+What a range has of its keys is `intervals` (see `interval`). Most ranges need no list for it: in the snapshot the keys
+through `last_snapshot_key` are delivered through `through_ts` (0: the version they are read at) and the others have
+nothing, in the log all keys are delivered through `through_ts`. Only what this does not say is kept as a list.
+
 A position always means "everything before is durable in the sink": `last_snapshot_key` was delivered, `through_ts`
 was delivered, and `last_log_index` is the smallest index that may still be needed.
 """
@@ -12,22 +16,26 @@ was delivered, and `last_log_index` is the smallest index that may still be need
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
 from tailrace.change.ranges import Range
 from tailrace.change.tso import Ts
 from tailrace.errors import DecodeError
+from tailrace.progress.interval import Interval, Intervals, above, missing, present
 
 
 class Stage(IntEnum):
-    """Where a range stands; the number is the seed's `progress_stage`."""
+    """Where a range stands; the number is the seed's `progress_stage`. DRAINING: the range became others, which have
+    positions of their own; only its log is still read, for their keys."""
 
     NEW = 0
     SNAPSHOT = 1
     LOG = 2
     DONE = 3
+    DRAINING = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,33 @@ class RangeProgress:
     last_snapshot_key: bytes = b""
     last_log_index: int = 0
     through_ts: Ts = 0
+    listed: Intervals = ()
+
+    @property
+    def intervals(self) -> Intervals:
+        """Through which ts each of the keys is delivered."""
+        if self.listed:
+            return self.listed
+        if self.stage is not Stage.SNAPSHOT:
+            return (Interval(self.start, self.end, self.through_ts),)
+        if not self.last_snapshot_key:
+            return (Interval(self.start, self.end),)
+        at = above(self.last_snapshot_key)
+        through = self.through_ts or self.current_snapshot_version
+        return (Interval(self.start, at, through), Interval(at, self.end))
+
+    def with_intervals(self, intervals: Intervals) -> RangeProgress:
+        """The same range, with this delivered of its keys."""
+        reading = missing(intervals) is not None
+        through = max(each.through for each in intervals)
+        stage = Stage.SNAPSHOT if reading else Stage.LOG
+        key = b""
+        if reading and len(intervals) == 2 and intervals[0].through and intervals[0].end.endswith(b"\0"):
+            key = intervals[0].end[:-1]
+        if reading and through == self.current_snapshot_version:
+            through = 0
+        short = replace(self, stage=stage, last_snapshot_key=key, through_ts=through, listed=())
+        return short if short.intervals == intervals else replace(short, last_snapshot_key=b"", listed=intervals)
 
     @property
     def physical_id(self) -> int:
@@ -72,7 +107,7 @@ class RangeProgress:
             "last_snapshot_key": self.last_snapshot_key.hex(),
             "last_log_index": self.last_log_index,
             "through_ts": self.through_ts,
-        }
+        } | ({"intervals": listed_fields(self.listed)} if self.listed else {})
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> RangeProgress:
@@ -88,7 +123,17 @@ class RangeProgress:
             last_snapshot_key=bytes.fromhex(fields["last_snapshot_key"]),
             last_log_index=int(fields["last_log_index"]),
             through_ts=int(fields["through_ts"]),
+            listed=listed_of(fields.get("intervals", [])),
         )
+
+
+def listed_fields(listed: Intervals) -> list[list[Any]]:
+    """Intervals as JSON holds them."""
+    return [[each.start.hex(), each.end.hex(), each.through] for each in listed]
+
+
+def listed_of(fields: Sequence[Sequence[Any]]) -> Intervals:
+    return tuple(Interval(bytes.fromhex(low), bytes.fromhex(high), int(through)) for low, high, through in fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +147,19 @@ class Progress:
     cut: int = 0
     to_ts: Ts = 0
     ranges: tuple[RangeProgress, ...] = ()
+
+    @property
+    def reading(self) -> bool:
+        """Whether some keys have nothing yet."""
+        return any(position.stage is Stage.SNAPSHOT for position in self.ranges)
+
+    @property
+    def reached(self) -> Ts:
+        """Through which ts everything that is delivered at all is delivered; 0 where nothing is."""
+        if self.to_ts:
+            return self.to_ts
+        living = (position for position in self.ranges if position.stage is not Stage.DRAINING)
+        return min((each.through for position in living for each in present(position.intervals)), default=0)
 
     def by_range(self) -> dict[int, RangeProgress]:
         """The positions by range id; a new dict each time, so ask once."""

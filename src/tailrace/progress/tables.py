@@ -19,7 +19,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, String, Table, Text
 from sqlalchemy.dialects import mysql
 
-VERSION = 1
+VERSION = 2
 
 metadata = MetaData()
 
@@ -92,6 +92,7 @@ progress = Table(
     Column("progress_last_snapshot_key", _bytes(), nullable=False),
     Column("progress_last_log_index", BigInteger, nullable=False),
     Column("through_ts", BigInteger, nullable=False),
+    Column("intervals", _text(), comment="JSON: what the other columns do not say of the keys, or NULL"),
     Column("table_id", BigInteger, nullable=False),
     Column("partition_id", BigInteger, nullable=False),
     Column("start_key", _bytes(), nullable=False),

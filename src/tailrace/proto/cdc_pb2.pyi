@@ -89,7 +89,7 @@ class Page(_message.Message):
     def __init__(self, schema_version: _Optional[int] = ..., rows: _Optional[int] = ..., commit_ts: _Optional[int] = ..., start_ts: _Optional[int] = ..., arrow: _Optional[bytes] = ..., step: _Optional[int] = ...) -> None: ...
 
 class CdcPullSnapshotRequest(_message.Message):
-    __slots__ = ("range_id", "range_epoch", "subscriber_name", "current_snapshot_version", "last_key", "end_key", "limit_rows", "columnar")
+    __slots__ = ("range_id", "range_epoch", "subscriber_name", "current_snapshot_version", "last_key", "end_key", "limit_rows", "columnar", "start_key")
     RANGE_ID_FIELD_NUMBER: _ClassVar[int]
     RANGE_EPOCH_FIELD_NUMBER: _ClassVar[int]
     SUBSCRIBER_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -98,6 +98,7 @@ class CdcPullSnapshotRequest(_message.Message):
     END_KEY_FIELD_NUMBER: _ClassVar[int]
     LIMIT_ROWS_FIELD_NUMBER: _ClassVar[int]
     COLUMNAR_FIELD_NUMBER: _ClassVar[int]
+    START_KEY_FIELD_NUMBER: _ClassVar[int]
     range_id: int
     range_epoch: _base_pb2.RangeEpoch
     subscriber_name: str
@@ -106,7 +107,8 @@ class CdcPullSnapshotRequest(_message.Message):
     end_key: bytes
     limit_rows: int
     columnar: bool
-    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping[str, object]]] = ..., subscriber_name: _Optional[str] = ..., current_snapshot_version: _Optional[int] = ..., last_key: _Optional[bytes] = ..., end_key: _Optional[bytes] = ..., limit_rows: _Optional[int] = ..., columnar: _Optional[bool] = ...) -> None: ...
+    start_key: bytes
+    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping[str, object]]] = ..., subscriber_name: _Optional[str] = ..., current_snapshot_version: _Optional[int] = ..., last_key: _Optional[bytes] = ..., end_key: _Optional[bytes] = ..., limit_rows: _Optional[int] = ..., columnar: _Optional[bool] = ..., start_key: _Optional[bytes] = ...) -> None: ...
 
 class CdcPullSnapshotResponse(_message.Message):
     __slots__ = ("error", "current_snapshot_version", "snapshot_data", "end", "pages", "last_key")
@@ -165,16 +167,18 @@ class CdcPullLogResponse(_message.Message):
     def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., log_data: _Optional[_Iterable[_Union[CdcChangeData, _Mapping[str, object]]]] = ..., current_log_index: _Optional[int] = ..., pages: _Optional[_Iterable[_Union[Page, _Mapping[str, object]]]] = ..., next: _Optional[bytes] = ..., from_ts: _Optional[int] = ..., upto_ts: _Optional[int] = ...) -> None: ...
 
 class Mark(_message.Message):
-    __slots__ = ("range_id", "range_epoch", "from_index", "from_ts")
+    __slots__ = ("range_id", "range_epoch", "from_index", "from_ts", "closed")
     RANGE_ID_FIELD_NUMBER: _ClassVar[int]
     RANGE_EPOCH_FIELD_NUMBER: _ClassVar[int]
     FROM_INDEX_FIELD_NUMBER: _ClassVar[int]
     FROM_TS_FIELD_NUMBER: _ClassVar[int]
+    CLOSED_FIELD_NUMBER: _ClassVar[int]
     range_id: int
     range_epoch: _base_pb2.RangeEpoch
     from_index: int
     from_ts: int
-    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping[str, object]]] = ..., from_index: _Optional[int] = ..., from_ts: _Optional[int] = ...) -> None: ...
+    closed: bool
+    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping[str, object]]] = ..., from_index: _Optional[int] = ..., from_ts: _Optional[int] = ..., closed: _Optional[bool] = ...) -> None: ...
 
 class CdcFrontierRequest(_message.Message):
     __slots__ = ("marks", "wait_s")
@@ -185,7 +189,7 @@ class CdcFrontierRequest(_message.Message):
     def __init__(self, marks: _Optional[_Iterable[_Union[Mark, _Mapping[str, object]]]] = ..., wait_s: _Optional[float] = ...) -> None: ...
 
 class Frontier(_message.Message):
-    __slots__ = ("range_id", "resolved_ts", "next_index", "bucket_ts", "bucket_rows", "bucket_bytes", "error")
+    __slots__ = ("range_id", "resolved_ts", "next_index", "bucket_ts", "bucket_rows", "bucket_bytes", "error", "heirs")
     RANGE_ID_FIELD_NUMBER: _ClassVar[int]
     RESOLVED_TS_FIELD_NUMBER: _ClassVar[int]
     NEXT_INDEX_FIELD_NUMBER: _ClassVar[int]
@@ -193,6 +197,7 @@ class Frontier(_message.Message):
     BUCKET_ROWS_FIELD_NUMBER: _ClassVar[int]
     BUCKET_BYTES_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
+    HEIRS_FIELD_NUMBER: _ClassVar[int]
     range_id: int
     resolved_ts: int
     next_index: int
@@ -200,7 +205,8 @@ class Frontier(_message.Message):
     bucket_rows: _containers.RepeatedScalarFieldContainer[int]
     bucket_bytes: _containers.RepeatedScalarFieldContainer[int]
     error: _base_pb2.CDCError
-    def __init__(self, range_id: _Optional[int] = ..., resolved_ts: _Optional[int] = ..., next_index: _Optional[int] = ..., bucket_ts: _Optional[_Iterable[int]] = ..., bucket_rows: _Optional[_Iterable[int]] = ..., bucket_bytes: _Optional[_Iterable[int]] = ..., error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ...) -> None: ...
+    heirs: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, range_id: _Optional[int] = ..., resolved_ts: _Optional[int] = ..., next_index: _Optional[int] = ..., bucket_ts: _Optional[_Iterable[int]] = ..., bucket_rows: _Optional[_Iterable[int]] = ..., bucket_bytes: _Optional[_Iterable[int]] = ..., error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., heirs: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class CdcFrontierResponse(_message.Message):
     __slots__ = ("error", "frontiers")

@@ -26,7 +26,7 @@ from tailrace.proto import base_pb2 as tailrace_dot_proto_dot_base__pb2
 from tailrace.proto import schema_pb2 as tailrace_dot_proto_dot_schema__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btailrace/proto/master.proto\x12\x08masterpb\x1a\x19tailrace/proto/base.proto\x1a\x1btailrace/proto/schema.proto\"1\n\x0cTableVersion\x12\x10\n\x08table_id\x18\x01 \x01(\x03\x12\x0f\n\x07version\x18\x02 \x01(\x03\"l\n\nTsoRequest\x12\r\n\x05\x63ount\x18\x01 \x01(\r\x12\'\n\x07written\x18\x02 \x03(\x0b\x32\x16.masterpb.TableVersion\x12\x11\n\tserver_id\x18\x03 \x01(\x04\x12\x13\n\x0bincarnation\x18\x04 \x01(\t\"=\n\x0bTsoResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\r\n\x05\x66irst\x18\x02 \x01(\x03\"\x1b\n\rTablesRequest\x12\n\n\x02\x61t\x18\x01 \x01(\x03\"X\n\x0eTablesResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12%\n\x06tables\x18\x02 \x03(\x0b\x32\x15.schemapb.TableSchema\"=\n\x0cTableRequest\x12\x10\n\x08table_id\x18\x01 \x01(\x03\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\n\n\x02\x61t\x18\x03 \x01(\x03\"V\n\rTableResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12$\n\x05table\x18\x02 \x01(\x0b\x32\x15.schemapb.TableSchema\"3\n\rRoutesRequest\x12\x10\n\x08table_id\x18\x01 \x01(\x03\x12\x10\n\x08range_id\x18\x02 \x01(\x04\"\x96\x01\n\x05Route\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\'\n\x0brange_epoch\x18\x02 \x01(\x0b\x32\x12.basepb.RangeEpoch\x12\x10\n\x08table_id\x18\x03 \x01(\x03\x12\x14\n\x0cpartition_id\x18\x04 \x01(\x03\x12\r\n\x05start\x18\x05 \x01(\x0c\x12\x0b\n\x03\x65nd\x18\x06 \x01(\x0c\x12\x0e\n\x06leader\x18\x07 \x01(\t\"R\n\x0eRoutesResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\x1f\n\x06routes\x18\x02 \x03(\x0b\x32\x0f.masterpb.Route\",\n\rDdlLogRequest\x12\r\n\x05\x61\x66ter\x18\x01 \x01(\x03\x12\x0c\n\x04upto\x18\x02 \x01(\x03\"U\n\x0e\x44\x64lLogResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\"\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x12.schemapb.DdlEvent\"\x14\n\x12\x44\x64lResolvedRequest\"B\n\x13\x44\x64lResolvedResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\n\n\x02ts\x18\x02 \x01(\x03\"\xb9\x01\n\x0e\x45xecuteRequest\x12\x0c\n\x04type\x18\x01 \x01(\x03\x12\r\n\x05query\x18\x02 \x01(\t\x12\x13\n\x0bschema_name\x18\x03 \x01(\t\x12\x12\n\ntable_name\x18\x04 \x01(\t\x12$\n\x05table\x18\x05 \x01(\x0b\x32\x15.schemapb.TableSchema\x12\x12\n\nnew_schema\x18\x06 \x01(\t\x12\x10\n\x08new_name\x18\x07 \x01(\t\x12\x15\n\rsplit_handles\x18\x08 \x03(\x0c\"U\n\x0f\x45xecuteResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12!\n\x05\x65vent\x18\x02 \x01(\x0b\x32\x12.schemapb.DdlEvent\"P\n\x15RegisterServerRequest\x12\x11\n\tserver_id\x18\x01 \x01(\x04\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\x13\n\x0bincarnation\x18\x03 \x01(\t\"x\n\x16RegisterServerResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\x11\n\tserver_id\x18\x02 \x01(\x04\x12\x16\n\x0e\x64ropped_ranges\x18\x03 \x03(\x04\x12\x12\n\ndropped_ts\x18\x04 \x03(\x03\"0\n\rRowIdsRequest\x12\x10\n\x08table_id\x18\x01 \x01(\x03\x12\r\n\x05\x63ount\x18\x02 \x01(\x04\"@\n\x0eRowIdsResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\r\n\x05\x66irst\x18\x02 \x01(\x03\x32\xcb\x04\n\x06Master\x12\x32\n\x03Tso\x12\x14.masterpb.TsoRequest\x1a\x15.masterpb.TsoResponse\x12;\n\x06Tables\x12\x17.masterpb.TablesRequest\x1a\x18.masterpb.TablesResponse\x12\x38\n\x05Table\x12\x16.masterpb.TableRequest\x1a\x17.masterpb.TableResponse\x12;\n\x06Routes\x12\x17.masterpb.RoutesRequest\x1a\x18.masterpb.RoutesResponse\x12;\n\x06\x44\x64lLog\x12\x17.masterpb.DdlLogRequest\x1a\x18.masterpb.DdlLogResponse\x12J\n\x0b\x44\x64lResolved\x12\x1c.masterpb.DdlResolvedRequest\x1a\x1d.masterpb.DdlResolvedResponse\x12>\n\x07\x45xecute\x12\x18.masterpb.ExecuteRequest\x1a\x19.masterpb.ExecuteResponse\x12S\n\x0eRegisterServer\x12\x1f.masterpb.RegisterServerRequest\x1a .masterpb.RegisterServerResponse\x12;\n\x06RowIds\x12\x17.masterpb.RowIdsRequest\x1a\x18.masterpb.RowIdsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btailrace/proto/master.proto\x12\x08masterpb\x1a\x19tailrace/proto/base.proto\x1a\x1btailrace/proto/schema.proto\"1\n\x0cTableVersion\x12\x10\n\x08table_id\x18\x01 \x01(\x03\x12\x0f\n\x07version\x18\x02 \x01(\x03\"l\n\nTsoRequest\x12\r\n\x05\x63ount\x18\x01 \x01(\r\x12\'\n\x07written\x18\x02 \x03(\x0b\x32\x16.masterpb.TableVersion\x12\x11\n\tserver_id\x18\x03 \x01(\x04\x12\x13\n\x0bincarnation\x18\x04 \x01(\t\"=\n\x0bTsoResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\r\n\x05\x66irst\x18\x02 \x01(\x03\"\x1b\n\rTablesRequest\x12\n\n\x02\x61t\x18\x01 \x01(\x03\"X\n\x0eTablesResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12%\n\x06tables\x18\x02 \x03(\x0b\x32\x15.schemapb.TableSchema\"=\n\x0cTableRequest\x12\x10\n\x08table_id\x18\x01 \x01(\x03\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\n\n\x02\x61t\x18\x03 \x01(\x03\"V\n\rTableResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12$\n\x05table\x18\x02 \x01(\x0b\x32\x15.schemapb.TableSchema\"I\n\rRoutesRequest\x12\x10\n\x08table_id\x18\x01 \x01(\x03\x12\x10\n\x08range_id\x18\x02 \x01(\x04\x12\x14\n\x0c\x63losed_since\x18\x03 \x01(\x03\"\xb6\x01\n\x05Route\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\'\n\x0brange_epoch\x18\x02 \x01(\x0b\x32\x12.basepb.RangeEpoch\x12\x10\n\x08table_id\x18\x03 \x01(\x03\x12\x14\n\x0cpartition_id\x18\x04 \x01(\x03\x12\r\n\x05start\x18\x05 \x01(\x0c\x12\x0b\n\x03\x65nd\x18\x06 \x01(\x0c\x12\x0e\n\x06leader\x18\x07 \x01(\t\x12\r\n\x05heirs\x18\x08 \x03(\x04\x12\x0f\n\x07last_ts\x18\t \x01(\x03\"R\n\x0eRoutesResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\x1f\n\x06routes\x18\x02 \x03(\x0b\x32\x0f.masterpb.Route\",\n\rDdlLogRequest\x12\r\n\x05\x61\x66ter\x18\x01 \x01(\x03\x12\x0c\n\x04upto\x18\x02 \x01(\x03\"U\n\x0e\x44\x64lLogResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\"\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x12.schemapb.DdlEvent\"\x14\n\x12\x44\x64lResolvedRequest\"B\n\x13\x44\x64lResolvedResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\n\n\x02ts\x18\x02 \x01(\x03\"\xb9\x01\n\x0e\x45xecuteRequest\x12\x0c\n\x04type\x18\x01 \x01(\x03\x12\r\n\x05query\x18\x02 \x01(\t\x12\x13\n\x0bschema_name\x18\x03 \x01(\t\x12\x12\n\ntable_name\x18\x04 \x01(\t\x12$\n\x05table\x18\x05 \x01(\x0b\x32\x15.schemapb.TableSchema\x12\x12\n\nnew_schema\x18\x06 \x01(\t\x12\x10\n\x08new_name\x18\x07 \x01(\t\x12\x15\n\rsplit_handles\x18\x08 \x03(\x0c\"U\n\x0f\x45xecuteResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12!\n\x05\x65vent\x18\x02 \x01(\x0b\x32\x12.schemapb.DdlEvent\"`\n\x15RegisterServerRequest\x12\x11\n\tserver_id\x18\x01 \x01(\x04\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\x13\n\x0bincarnation\x18\x03 \x01(\t\x12\x0e\n\x06\x66older\x18\x04 \x01(\t\"\x8c\x01\n\x16RegisterServerResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\x11\n\tserver_id\x18\x02 \x01(\x04\x12\x16\n\x0e\x64ropped_ranges\x18\x03 \x03(\x04\x12\x12\n\ndropped_ts\x18\x04 \x03(\x03\x12\x12\n\nled_ranges\x18\x05 \x03(\x04\"0\n\rRowIdsRequest\x12\x10\n\x08table_id\x18\x01 \x01(\x03\x12\r\n\x05\x63ount\x18\x02 \x01(\x04\"@\n\x0eRowIdsResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\r\n\x05\x66irst\x18\x02 \x01(\x03\"-\n\x0cSplitRequest\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\x0b\n\x03key\x18\x02 \x01(\x0c\"+\n\x0cMergeRequest\x12\x0c\n\x04left\x18\x01 \x01(\x04\x12\r\n\x05right\x18\x02 \x01(\x04\"A\n\x0bMoveRequest\x12\x10\n\x08range_id\x18\x01 \x01(\x04\x12\x11\n\tserver_id\x18\x02 \x01(\x04\x12\r\n\x05\x66orce\x18\x03 \x01(\x08\"Q\n\rSettleRequest\x12\x0f\n\x07parents\x18\x01 \x03(\x04\x12\x1e\n\x05heirs\x18\x02 \x03(\x0b\x32\x0f.masterpb.Route\x12\x0f\n\x07last_ts\x18\x03 \x03(\x03\"U\n\x11PlacementResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12\x1f\n\x06routes\x18\x02 \x03(\x0b\x32\x0f.masterpb.Route\"\x10\n\x0eServersRequest\",\n\x06Server\x12\x11\n\tserver_id\x18\x01 \x01(\x04\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\"U\n\x0fServersResponse\x12\x1f\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x10.basepb.CDCError\x12!\n\x07servers\x18\x02 \x03(\x0b\x32\x10.masterpb.Server2\x83\x07\n\x06Master\x12\x32\n\x03Tso\x12\x14.masterpb.TsoRequest\x1a\x15.masterpb.TsoResponse\x12;\n\x06Tables\x12\x17.masterpb.TablesRequest\x1a\x18.masterpb.TablesResponse\x12\x38\n\x05Table\x12\x16.masterpb.TableRequest\x1a\x17.masterpb.TableResponse\x12;\n\x06Routes\x12\x17.masterpb.RoutesRequest\x1a\x18.masterpb.RoutesResponse\x12;\n\x06\x44\x64lLog\x12\x17.masterpb.DdlLogRequest\x1a\x18.masterpb.DdlLogResponse\x12J\n\x0b\x44\x64lResolved\x12\x1c.masterpb.DdlResolvedRequest\x1a\x1d.masterpb.DdlResolvedResponse\x12>\n\x07\x45xecute\x12\x18.masterpb.ExecuteRequest\x1a\x19.masterpb.ExecuteResponse\x12S\n\x0eRegisterServer\x12\x1f.masterpb.RegisterServerRequest\x1a .masterpb.RegisterServerResponse\x12;\n\x06RowIds\x12\x17.masterpb.RowIdsRequest\x1a\x18.masterpb.RowIdsResponse\x12<\n\x05Split\x12\x16.masterpb.SplitRequest\x1a\x1b.masterpb.PlacementResponse\x12<\n\x05Merge\x12\x16.masterpb.MergeRequest\x1a\x1b.masterpb.PlacementResponse\x12:\n\x04Move\x12\x15.masterpb.MoveRequest\x1a\x1b.masterpb.PlacementResponse\x12>\n\x06Settle\x12\x17.masterpb.SettleRequest\x1a\x1b.masterpb.PlacementResponse\x12>\n\x07Servers\x12\x18.masterpb.ServersRequest\x1a\x19.masterpb.ServersResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -48,31 +48,47 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TABLERESPONSE']._serialized_start=503
   _globals['_TABLERESPONSE']._serialized_end=589
   _globals['_ROUTESREQUEST']._serialized_start=591
-  _globals['_ROUTESREQUEST']._serialized_end=642
-  _globals['_ROUTE']._serialized_start=645
-  _globals['_ROUTE']._serialized_end=795
-  _globals['_ROUTESRESPONSE']._serialized_start=797
-  _globals['_ROUTESRESPONSE']._serialized_end=879
-  _globals['_DDLLOGREQUEST']._serialized_start=881
-  _globals['_DDLLOGREQUEST']._serialized_end=925
-  _globals['_DDLLOGRESPONSE']._serialized_start=927
-  _globals['_DDLLOGRESPONSE']._serialized_end=1012
-  _globals['_DDLRESOLVEDREQUEST']._serialized_start=1014
-  _globals['_DDLRESOLVEDREQUEST']._serialized_end=1034
-  _globals['_DDLRESOLVEDRESPONSE']._serialized_start=1036
-  _globals['_DDLRESOLVEDRESPONSE']._serialized_end=1102
-  _globals['_EXECUTEREQUEST']._serialized_start=1105
-  _globals['_EXECUTEREQUEST']._serialized_end=1290
-  _globals['_EXECUTERESPONSE']._serialized_start=1292
-  _globals['_EXECUTERESPONSE']._serialized_end=1377
-  _globals['_REGISTERSERVERREQUEST']._serialized_start=1379
-  _globals['_REGISTERSERVERREQUEST']._serialized_end=1459
-  _globals['_REGISTERSERVERRESPONSE']._serialized_start=1461
-  _globals['_REGISTERSERVERRESPONSE']._serialized_end=1581
-  _globals['_ROWIDSREQUEST']._serialized_start=1583
-  _globals['_ROWIDSREQUEST']._serialized_end=1631
-  _globals['_ROWIDSRESPONSE']._serialized_start=1633
-  _globals['_ROWIDSRESPONSE']._serialized_end=1697
-  _globals['_MASTER']._serialized_start=1700
-  _globals['_MASTER']._serialized_end=2287
+  _globals['_ROUTESREQUEST']._serialized_end=664
+  _globals['_ROUTE']._serialized_start=667
+  _globals['_ROUTE']._serialized_end=849
+  _globals['_ROUTESRESPONSE']._serialized_start=851
+  _globals['_ROUTESRESPONSE']._serialized_end=933
+  _globals['_DDLLOGREQUEST']._serialized_start=935
+  _globals['_DDLLOGREQUEST']._serialized_end=979
+  _globals['_DDLLOGRESPONSE']._serialized_start=981
+  _globals['_DDLLOGRESPONSE']._serialized_end=1066
+  _globals['_DDLRESOLVEDREQUEST']._serialized_start=1068
+  _globals['_DDLRESOLVEDREQUEST']._serialized_end=1088
+  _globals['_DDLRESOLVEDRESPONSE']._serialized_start=1090
+  _globals['_DDLRESOLVEDRESPONSE']._serialized_end=1156
+  _globals['_EXECUTEREQUEST']._serialized_start=1159
+  _globals['_EXECUTEREQUEST']._serialized_end=1344
+  _globals['_EXECUTERESPONSE']._serialized_start=1346
+  _globals['_EXECUTERESPONSE']._serialized_end=1431
+  _globals['_REGISTERSERVERREQUEST']._serialized_start=1433
+  _globals['_REGISTERSERVERREQUEST']._serialized_end=1529
+  _globals['_REGISTERSERVERRESPONSE']._serialized_start=1532
+  _globals['_REGISTERSERVERRESPONSE']._serialized_end=1672
+  _globals['_ROWIDSREQUEST']._serialized_start=1674
+  _globals['_ROWIDSREQUEST']._serialized_end=1722
+  _globals['_ROWIDSRESPONSE']._serialized_start=1724
+  _globals['_ROWIDSRESPONSE']._serialized_end=1788
+  _globals['_SPLITREQUEST']._serialized_start=1790
+  _globals['_SPLITREQUEST']._serialized_end=1835
+  _globals['_MERGEREQUEST']._serialized_start=1837
+  _globals['_MERGEREQUEST']._serialized_end=1880
+  _globals['_MOVEREQUEST']._serialized_start=1882
+  _globals['_MOVEREQUEST']._serialized_end=1947
+  _globals['_SETTLEREQUEST']._serialized_start=1949
+  _globals['_SETTLEREQUEST']._serialized_end=2030
+  _globals['_PLACEMENTRESPONSE']._serialized_start=2032
+  _globals['_PLACEMENTRESPONSE']._serialized_end=2117
+  _globals['_SERVERSREQUEST']._serialized_start=2119
+  _globals['_SERVERSREQUEST']._serialized_end=2135
+  _globals['_SERVER']._serialized_start=2137
+  _globals['_SERVER']._serialized_end=2181
+  _globals['_SERVERSRESPONSE']._serialized_start=2183
+  _globals['_SERVERSRESPONSE']._serialized_end=2268
+  _globals['_MASTER']._serialized_start=2271
+  _globals['_MASTER']._serialized_end=3170
 # @@protoc_insertion_point(module_scope)

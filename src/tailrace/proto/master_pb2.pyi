@@ -69,15 +69,17 @@ class TableResponse(_message.Message):
     def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., table: _Optional[_Union[_schema_pb2.TableSchema, _Mapping[str, object]]] = ...) -> None: ...
 
 class RoutesRequest(_message.Message):
-    __slots__ = ("table_id", "range_id")
+    __slots__ = ("table_id", "range_id", "closed_since")
     TABLE_ID_FIELD_NUMBER: _ClassVar[int]
     RANGE_ID_FIELD_NUMBER: _ClassVar[int]
+    CLOSED_SINCE_FIELD_NUMBER: _ClassVar[int]
     table_id: int
     range_id: int
-    def __init__(self, table_id: _Optional[int] = ..., range_id: _Optional[int] = ...) -> None: ...
+    closed_since: int
+    def __init__(self, table_id: _Optional[int] = ..., range_id: _Optional[int] = ..., closed_since: _Optional[int] = ...) -> None: ...
 
 class Route(_message.Message):
-    __slots__ = ("range_id", "range_epoch", "table_id", "partition_id", "start", "end", "leader")
+    __slots__ = ("range_id", "range_epoch", "table_id", "partition_id", "start", "end", "leader", "heirs", "last_ts")
     RANGE_ID_FIELD_NUMBER: _ClassVar[int]
     RANGE_EPOCH_FIELD_NUMBER: _ClassVar[int]
     TABLE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -85,6 +87,8 @@ class Route(_message.Message):
     START_FIELD_NUMBER: _ClassVar[int]
     END_FIELD_NUMBER: _ClassVar[int]
     LEADER_FIELD_NUMBER: _ClassVar[int]
+    HEIRS_FIELD_NUMBER: _ClassVar[int]
+    LAST_TS_FIELD_NUMBER: _ClassVar[int]
     range_id: int
     range_epoch: _base_pb2.RangeEpoch
     table_id: int
@@ -92,7 +96,9 @@ class Route(_message.Message):
     start: bytes
     end: bytes
     leader: str
-    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping[str, object]]] = ..., table_id: _Optional[int] = ..., partition_id: _Optional[int] = ..., start: _Optional[bytes] = ..., end: _Optional[bytes] = ..., leader: _Optional[str] = ...) -> None: ...
+    heirs: _containers.RepeatedScalarFieldContainer[int]
+    last_ts: int
+    def __init__(self, range_id: _Optional[int] = ..., range_epoch: _Optional[_Union[_base_pb2.RangeEpoch, _Mapping[str, object]]] = ..., table_id: _Optional[int] = ..., partition_id: _Optional[int] = ..., start: _Optional[bytes] = ..., end: _Optional[bytes] = ..., leader: _Optional[str] = ..., heirs: _Optional[_Iterable[int]] = ..., last_ts: _Optional[int] = ...) -> None: ...
 
 class RoutesResponse(_message.Message):
     __slots__ = ("error", "routes")
@@ -159,26 +165,30 @@ class ExecuteResponse(_message.Message):
     def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., event: _Optional[_Union[_schema_pb2.DdlEvent, _Mapping[str, object]]] = ...) -> None: ...
 
 class RegisterServerRequest(_message.Message):
-    __slots__ = ("server_id", "address", "incarnation")
+    __slots__ = ("server_id", "address", "incarnation", "folder")
     SERVER_ID_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     INCARNATION_FIELD_NUMBER: _ClassVar[int]
+    FOLDER_FIELD_NUMBER: _ClassVar[int]
     server_id: int
     address: str
     incarnation: str
-    def __init__(self, server_id: _Optional[int] = ..., address: _Optional[str] = ..., incarnation: _Optional[str] = ...) -> None: ...
+    folder: str
+    def __init__(self, server_id: _Optional[int] = ..., address: _Optional[str] = ..., incarnation: _Optional[str] = ..., folder: _Optional[str] = ...) -> None: ...
 
 class RegisterServerResponse(_message.Message):
-    __slots__ = ("error", "server_id", "dropped_ranges", "dropped_ts")
+    __slots__ = ("error", "server_id", "dropped_ranges", "dropped_ts", "led_ranges")
     ERROR_FIELD_NUMBER: _ClassVar[int]
     SERVER_ID_FIELD_NUMBER: _ClassVar[int]
     DROPPED_RANGES_FIELD_NUMBER: _ClassVar[int]
     DROPPED_TS_FIELD_NUMBER: _ClassVar[int]
+    LED_RANGES_FIELD_NUMBER: _ClassVar[int]
     error: _base_pb2.CDCError
     server_id: int
     dropped_ranges: _containers.RepeatedScalarFieldContainer[int]
     dropped_ts: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., server_id: _Optional[int] = ..., dropped_ranges: _Optional[_Iterable[int]] = ..., dropped_ts: _Optional[_Iterable[int]] = ...) -> None: ...
+    led_ranges: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., server_id: _Optional[int] = ..., dropped_ranges: _Optional[_Iterable[int]] = ..., dropped_ts: _Optional[_Iterable[int]] = ..., led_ranges: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class RowIdsRequest(_message.Message):
     __slots__ = ("table_id", "count")
@@ -195,3 +205,67 @@ class RowIdsResponse(_message.Message):
     error: _base_pb2.CDCError
     first: int
     def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., first: _Optional[int] = ...) -> None: ...
+
+class SplitRequest(_message.Message):
+    __slots__ = ("range_id", "key")
+    RANGE_ID_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    range_id: int
+    key: bytes
+    def __init__(self, range_id: _Optional[int] = ..., key: _Optional[bytes] = ...) -> None: ...
+
+class MergeRequest(_message.Message):
+    __slots__ = ("left", "right")
+    LEFT_FIELD_NUMBER: _ClassVar[int]
+    RIGHT_FIELD_NUMBER: _ClassVar[int]
+    left: int
+    right: int
+    def __init__(self, left: _Optional[int] = ..., right: _Optional[int] = ...) -> None: ...
+
+class MoveRequest(_message.Message):
+    __slots__ = ("range_id", "server_id", "force")
+    RANGE_ID_FIELD_NUMBER: _ClassVar[int]
+    SERVER_ID_FIELD_NUMBER: _ClassVar[int]
+    FORCE_FIELD_NUMBER: _ClassVar[int]
+    range_id: int
+    server_id: int
+    force: bool
+    def __init__(self, range_id: _Optional[int] = ..., server_id: _Optional[int] = ..., force: _Optional[bool] = ...) -> None: ...
+
+class SettleRequest(_message.Message):
+    __slots__ = ("parents", "heirs", "last_ts")
+    PARENTS_FIELD_NUMBER: _ClassVar[int]
+    HEIRS_FIELD_NUMBER: _ClassVar[int]
+    LAST_TS_FIELD_NUMBER: _ClassVar[int]
+    parents: _containers.RepeatedScalarFieldContainer[int]
+    heirs: _containers.RepeatedCompositeFieldContainer[Route]
+    last_ts: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, parents: _Optional[_Iterable[int]] = ..., heirs: _Optional[_Iterable[_Union[Route, _Mapping[str, object]]]] = ..., last_ts: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class PlacementResponse(_message.Message):
+    __slots__ = ("error", "routes")
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    ROUTES_FIELD_NUMBER: _ClassVar[int]
+    error: _base_pb2.CDCError
+    routes: _containers.RepeatedCompositeFieldContainer[Route]
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., routes: _Optional[_Iterable[_Union[Route, _Mapping[str, object]]]] = ...) -> None: ...
+
+class ServersRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class Server(_message.Message):
+    __slots__ = ("server_id", "address")
+    SERVER_ID_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    server_id: int
+    address: str
+    def __init__(self, server_id: _Optional[int] = ..., address: _Optional[str] = ...) -> None: ...
+
+class ServersResponse(_message.Message):
+    __slots__ = ("error", "servers")
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    SERVERS_FIELD_NUMBER: _ClassVar[int]
+    error: _base_pb2.CDCError
+    servers: _containers.RepeatedCompositeFieldContainer[Server]
+    def __init__(self, error: _Optional[_Union[_base_pb2.CDCError, _Mapping[str, object]]] = ..., servers: _Optional[_Iterable[_Union[Server, _Mapping[str, object]]]] = ...) -> None: ...

@@ -8,10 +8,13 @@ What every upstream guarantees:
   (commit ts, then start ts); a batch holds one schema version.
 * *Repeatable*: the same pull gives the same changes as long as the position is pinned. A position that is no longer
   held is `PositionLost`, with the interval that is missing; it is never silently read anew.
+* *Succession*: a range may become others. Each change is in the log of exactly one range, the one that held its key
+  then; `Frontier.heirs`, `closed_routes` and `route` lead from one to the next.
 * *Thread-safe*: a task may pull several ranges at once through one `Upstream` object.
 
 Calls raise `StaleRoute` (ask `routes` again), `UpstreamAway`, `IteratorLost` (all Transient), `PositionLost` or
-`TableGone` (Terminal). Each call has a deadline.
+`TableGone` (Terminal). `IteratorLost` says that a snapshot's version cannot be read any more, while the log above it
+is there: a newer version can be read. Each call has a deadline.
 """
 
 from __future__ import annotations
@@ -57,22 +60,37 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Where a subscriber stands in a range, as a question to `frontier`."""
+    """Where a subscriber stands in a range, as a question to `frontier`; `closed` says that it knows of the heirs,
+    so that it is not told of them again."""
 
     range: Range
     from_index: int
     from_ts: Ts
+    closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
     """How far a range is resolved, what lies between the mark and that (ascending; empty: nothing), and the log
-    index from which everything above `resolved_ts` can be found (saved as the next `from_index`)."""
+    index from which everything above `resolved_ts` can be found (saved as the next `from_index`).
+
+    With `heirs` the range became these: its log is closed, and `buckets` are all that it holds. Of its keys' changes
+    those that it does not hold are in the logs of the heirs, and above `resolved_ts`."""
 
     range_id: int
     resolved_ts: Ts
     buckets: tuple[Bucket, ...]
     next_index: int
+    heirs: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A range as it is led now. With `heirs` it became these, and `last_ts` is the last commit ts of its log."""
+
+    range: Range
+    heirs: tuple[int, ...] = ()
+    last_ts: Ts = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +108,20 @@ class LogPage:
 
     batches: tuple[ChangeBatch, ...]
     next: bytes
+
+
+class Within(Protocol):
+    """Keys from `start` on and below `end` (empty: no end), of which changes above `through` are wanted
+    (`progress.interval.Interval` is one)."""
+
+    @property
+    def start(self) -> bytes: ...
+
+    @property
+    def end(self) -> bytes: ...
+
+    @property
+    def through(self) -> Ts: ...
 
 
 class TableRules(Protocol):
@@ -121,6 +153,15 @@ class Upstream(Protocol):
         """The table's ranges, in key order, gapless per physical table, with their leaders."""
         ...
 
+    def closed_routes(self, table: TableSchema, since: Ts) -> list[Range]:
+        """Ranges that became others, and whose logs hold changes above `since`: they are read beside `routes`. Asked
+        after `routes`, and without a gap: a change above `since` is in the log of one of both, or of an heir."""
+        ...
+
+    def route(self, range_id: int) -> Route:
+        """What became of a range; raises NotFound."""
+        ...
+
     def register(self, range: Range, subscriber: str, at: Ts = 0) -> SnapshotVersion:
         """Pin a range's history for a subscriber from `at` on (0: from now on). Registering again moves nothing
         back: the earlier pin stays until `release`."""
@@ -135,15 +176,24 @@ class Upstream(Protocol):
         ...
 
     def pull_snapshot(
-        self, range: Range, version: Ts, after_key: bytes, end_key: bytes, limit_rows: int
+        self, range: Range, version: Ts, after_key: bytes, end_key: bytes, limit_rows: int, from_key: bytes = b""
     ) -> SnapshotPage:
-        """The next rows above `after_key` (empty: from the range's start), at most `limit_rows` of them."""
+        """The next rows above `after_key` (empty: from `from_key` on, or from the range's start), at most `limit_rows`
+        of them."""
         ...
 
     def pull_log(
-        self, range: Range, from_index: int, from_ts: Ts, upto_ts: Ts, limit_bytes: int, token: bytes
+        self,
+        range: Range,
+        from_index: int,
+        from_ts: Ts,
+        upto_ts: Ts,
+        limit_bytes: int,
+        token: bytes,
+        within: Sequence[Within] = (),
     ) -> LogPage:
-        """Changes with `from_ts < commit_ts <= upto_ts`; `token` is the `next` of the page before, or empty."""
+        """Changes with `from_ts < commit_ts <= upto_ts`; `token` is the `next` of the page before, or empty. `within`
+        (empty: everything) picks those whose key lies in one of the intervals, and whose commit ts is above its."""
         ...
 
     def ddl(self, after: Ts, upto: Ts) -> list[DdlEvent]:
@@ -158,12 +208,18 @@ class Upstream(Protocol):
 
 
 def log_batches(
-    upstream: Upstream, range: Range, from_index: int, from_ts: Ts, upto_ts: Ts, limit_bytes: int
+    upstream: Upstream,
+    range: Range,
+    from_index: int,
+    from_ts: Ts,
+    upto_ts: Ts,
+    limit_bytes: int,
+    within: Sequence[Within] = (),
 ) -> Iterator[ChangeBatch]:
     """All batches of a span of the log, page after page."""
     token = b""
     while True:
-        page = upstream.pull_log(range, from_index, from_ts, upto_ts, limit_bytes, token)
+        page = upstream.pull_log(range, from_index, from_ts, upto_ts, limit_bytes, token, within)
         yield from page.batches
         token = page.next
         if not token:

@@ -18,16 +18,18 @@ from tailrace.change.ddl import DdlEvent, DdlType
 from tailrace.change.ranges import Epoch, Range
 from tailrace.change.schema import TableSchema
 from tailrace.change.tso import Ts, compose
-from tailrace.errors import NotFound, PositionLost
+from tailrace.errors import IteratorLost, NotFound, PositionLost, StaleRoute, TableGone
 from tailrace.upstream.base import (
     Bucket,
     Frontier,
     LogPage,
     Mark,
+    Route,
     SnapshotPage,
     SnapshotVersion,
     TableRules,
     UpstreamSpec,
+    Within,
 )
 
 Row = Mapping[str, Any]
@@ -49,6 +51,16 @@ class _Change:
     table: TableSchema
     after: Row | None
     before: Row | None
+    range_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Closed:
+    """A range that became others at a ts: only its log is left."""
+
+    range: Range
+    heirs: tuple[int, ...]
+    closed_ts: Ts
 
 
 @dataclass(slots=True)
@@ -58,6 +70,7 @@ class _Table:
     changes: list[_Change] = field(default_factory=list)
     rows: dict[int, Row] = field(default_factory=dict)
     dropped: Ts = 0
+    closed: dict[int, _Closed] = field(default_factory=dict)
 
 
 class MemoryStore:
@@ -68,6 +81,7 @@ class MemoryStore:
         self.tables: dict[int, _Table] = {}
         self.events: list[DdlEvent] = []
         self.lost: dict[int, Ts] = {}
+        self.versions_from: Ts = 0
         self._last: Ts = compose(1_700_000_000_000)
         self._next_range = 1
 
@@ -104,6 +118,46 @@ class MemoryStore:
             gone = known.versions[-1]
             self._log_ddl(DdlType.DROP_TABLE, ts, f"DROP TABLE `{gone.name}`", gone, gone)
 
+    def truncate(self, table_id: int, new_id: int) -> TableSchema:
+        """The table with a new id and no rows, in one range."""
+        with self.lock:
+            ts = self.tso()
+            known = self.tables[table_id]
+            known.dropped, gone = ts, known.versions[-1]
+            made = replace(gone, table_id=new_id).at_version(ts)
+            bounds = key_of(new_id, -(1 << 63)), key_of(new_id + 1, -(1 << 63))
+            self.tables[new_id] = _Table([made], [self._range(new_id, *bounds)])
+            self._log_ddl(DdlType.TRUNCATE_TABLE, ts, f"TRUNCATE TABLE `{gone.name}`", made, gone)
+            return made
+
+    def split(self, table_id: int, number: int) -> list[Range]:
+        """Divide the range that holds a key, which becomes the first of the right half."""
+        with self.lock:
+            key = key_of(table_id, number)
+            parent = next(each for each in self.tables[table_id].ranges if each.covers(key) and each.start < key)
+            return self._succeed([parent], [(parent.start, key), (key, parent.end)])
+
+    def merge(self, left: Range, right: Range) -> Range:
+        with self.lock:
+            return self._succeed([left, right], [(left.start, right.end)])[0]
+
+    def move(self, known: Range) -> Range:
+        """Another leader: the old epoch is refused from now on."""
+        with self.lock:
+            table = self.tables[known.table_id]
+            moved = replace(known, epoch=Epoch(known.epoch.version, known.epoch.leader + 1))
+            table.ranges[table.ranges.index(known)] = moved
+            return moved
+
+    def _succeed(self, parents: Sequence[Range], bounds: Sequence[tuple[_Key, _Key]]) -> list[Range]:
+        table, closed_ts = self.tables[parents[0].table_id], self.tso()
+        made = [self._range(parents[0].table_id, *edge) for edge in bounds]
+        for parent in parents:
+            table.closed[parent.id] = _Closed(parent, tuple(each.id for each in made), closed_ts)
+            table.ranges.remove(parent)
+        table.ranges = sorted([*table.ranges, *made], key=lambda each: each.start)
+        return made
+
     def write(self, changes: Mapping[int, Mapping[int, Row | None]]) -> Ts:
         """One transaction: per table id, per key, the row that is there afterwards, or None."""
         with self.lock:
@@ -115,7 +169,9 @@ class MemoryStore:
                     if after is not None:
                         table.rows[number] = after
                     key = key_of(table_id, number)
-                    table.changes.append(_Change(key, number, commit, start, table.versions[-1], after, before))
+                    place = next(each.id for each in table.ranges if each.covers(key))
+                    change = _Change(key, number, commit, start, table.versions[-1], after, before, place)
+                    table.changes.append(change)
             return commit
 
     def _range(self, table_id: int, start: _Key, end: _Key) -> Range:
@@ -159,6 +215,22 @@ class MemoryUpstream:
     def routes(self, table: TableSchema) -> list[Range]:
         return list(self._table(table.table_id).ranges)
 
+    def closed_routes(self, table: TableSchema, since: Ts) -> list[Range]:
+        with self._store.lock:
+            known = self._table(table.table_id)
+            return [each.range for key, each in known.closed.items() if _last_ts(known, key) > since]
+
+    def route(self, range_id: int) -> Route:
+        with self._store.lock:
+            for known in self._store.tables.values():
+                if range_id in known.closed:
+                    closed = known.closed[range_id]
+                    return Route(closed.range, closed.heirs, _last_ts(known, range_id))
+                for each in known.ranges:
+                    if each.id == range_id:
+                        return Route(each)
+        raise NotFound(f"there is no range {range_id}")
+
     def register(self, range: Range, subscriber: str, at: Ts = 0) -> SnapshotVersion:
         return SnapshotVersion(at or self._store.tso(), 0)
 
@@ -171,16 +243,23 @@ class MemoryUpstream:
             return [self._frontier(mark, resolved) for mark in marks]
 
     def pull_snapshot(
-        self, range: Range, version: Ts, after_key: bytes, end_key: bytes, limit_rows: int
+        self, range: Range, version: Ts, after_key: bytes, end_key: bytes, limit_rows: int, from_key: bytes = b""
     ) -> SnapshotPage:
         with self._store.lock:
-            known = self._table(range.table_id)
+            known = self._led(range)
+            if range.id in known.closed:
+                raise StaleRoute(f"range {range.id} became {known.closed[range.id].heirs}", retry_after=0.01)
+            if known.dropped:
+                raise TableGone(f"table {range.table_id} was dropped")
+            if version < self._store.versions_from:
+                raise IteratorLost(f"row versions below {self._store.versions_from} are gone", retry_after=0.01)
             state: dict[_Key, Row | None] = {}
             for change in known.changes:
                 if change.commit_ts <= version:
                     state[change.key] = change.after
             end = end_key or range.end
-            keys = sorted(k for k, row in state.items() if row is not None and range.covers(k) and after_key < k < end)
+            alive = (key for key, row in state.items() if row is not None and range.covers(key))
+            keys = sorted(key for key in alive if after_key < key < end and (after_key or from_key <= key))
             table = self._version(known, version)
         taken = keys[:limit_rows]
         if table is None or not taken:
@@ -189,16 +268,24 @@ class MemoryUpstream:
         return SnapshotPage((inserts(table, rows, version),), taken[-1], len(taken) == len(keys))
 
     def pull_log(
-        self, range: Range, from_index: int, from_ts: Ts, upto_ts: Ts, limit_bytes: int, token: bytes
+        self,
+        range: Range,
+        from_index: int,
+        from_ts: Ts,
+        upto_ts: Ts,
+        limit_bytes: int,
+        token: bytes,
+        within: Sequence[Within] = (),
     ) -> LogPage:
         with self._store.lock:
+            known = self._led(range)
             lost = self._store.lost.get(range.id, 0)
             if from_ts < lost:
                 raise PositionLost(f"the log of range {range.id} begins at {lost}", position=f"{from_ts}..{lost}")
             changes = [
                 change
-                for change in self._table(range.table_id).changes
-                if range.covers(change.key) and from_ts < change.commit_ts <= upto_ts
+                for change in known.changes
+                if change.range_id == range.id and from_ts < change.commit_ts <= upto_ts and _wanted(change, within)
             ]
         batches: list[ChangeBatch] = []
         for version in dict.fromkeys(change.table.version for change in changes):
@@ -221,18 +308,38 @@ class MemoryUpstream:
             raise NotFound(f"there is no table {table_id}")
         return known
 
+    def _led(self, range: Range) -> _Table:
+        """The table of a range, which is asked for under the epoch that it has."""
+        known = self._table(range.table_id)
+        if range.id not in known.closed and range not in known.ranges:
+            raise StaleRoute(f"range {range.id} is led elsewhere", retry_after=0.01)
+        return known
+
     def _frontier(self, mark: Mark, resolved: Ts) -> Frontier:
+        known = self._led(mark.range)
         found = [
             change.commit_ts
-            for change in self._table(mark.range.table_id).changes
-            if mark.range.covers(change.key) and change.commit_ts > mark.from_ts
+            for change in known.changes
+            if change.range_id == mark.range.id and change.commit_ts > mark.from_ts
         ]
         buckets = tuple(Bucket(ts, found.count(ts), 100 * found.count(ts)) for ts in sorted(set(found)))
-        return Frontier(mark.range.id, resolved, buckets, 0)
+        closed = known.closed.get(mark.range.id)
+        if closed is None:
+            return Frontier(mark.range.id, resolved, buckets, 0)
+        return Frontier(mark.range.id, closed.closed_ts, buckets, 0, () if mark.closed else closed.heirs)
 
     @staticmethod
     def _version(known: _Table, at: Ts) -> TableSchema | None:
         return next((table for table in reversed(known.versions) if table.version <= at), None)
+
+
+def _last_ts(known: _Table, range_id: int) -> Ts:
+    return max((change.commit_ts for change in known.changes if change.range_id == range_id), default=0)
+
+
+def _wanted(change: _Change, within: Sequence[Within]) -> bool:
+    found = (each for each in within if each.start <= change.key and (not each.end or change.key < each.end))
+    return not within or any(change.commit_ts > each.through for each in found)
 
 
 def _batch(changes: Sequence[_Change]) -> ChangeBatch:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tailrace.change.batch import DELETE, INSERT, UPDATE
 from tailrace.change.ranges import Range
 from tailrace.change.schema import TableSchema
 from tailrace.dataserver.client import StoreClient
 from tailrace.upstream.base import Mark, log_batches
 from tests.dataserver.stores import image
+
+Seen = tuple[int, int, int, str | None, str | None]
 
 
 class Every:
@@ -26,9 +30,9 @@ def resolved(client: StoreClient, ranges: list[Range], above: int) -> int:
     return min(front.resolved_ts for front in fronts)
 
 
-def changes(client: StoreClient, ranges: list[Range], from_ts: int, upto: int, limit: int = 1 << 20) -> list[object]:
+def changes(client: StoreClient, ranges: list[Range], from_ts: int, upto: int, limit: int = 1 << 20) -> list[Seen]:
     """(commit ts, op, after id, after note, before note) of all ranges."""
-    found = []
+    found: list[Any] = []
     for known in ranges:
         last = from_ts
         for batch in log_batches(client.upstream, known, 0, from_ts, upto, limit):

@@ -11,9 +11,11 @@ import pytest
 from tailrace.change.schema import Column, TableSchema
 from tailrace.change.tso import Ts
 from tailrace.change.types import ColumnType
+from tailrace.dataserver.steering import Steering, key_bytes
 from tailrace.testing.cluster import Store, start_store
 from tailrace.testing.conformance.items import SCHEMA, Notes, items_table
 from tailrace.testing.conformance.source import Source
+from tailrace.testing.conformance.succession import ChangingSource, SuccessionConformance
 from tailrace.testing.conformance.upstream import UpstreamConformance
 from tailrace.upstream.base import Upstream, UpstreamSpec
 from tailrace.upstream.dataserver.client import DataServerUpstream
@@ -25,6 +27,7 @@ class StoreSource:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._client = store.client()
+        self._steering = Steering(self._client, store.address(0))
         self._opened: list[DataServerUpstream] = []
         self._held: dict[str, set[int]] = {}
         self._mutex = threading.Lock()
@@ -60,12 +63,26 @@ class StoreSource:
         self._client.drop_table(SCHEMA, name)
         del self._held[name]
 
+    def split(self, name: str, key: int) -> None:
+        table = self._client.table(SCHEMA, name)
+        self._steering.split(table, key_bytes(table, str(key)))
+
+    def merge(self, name: str) -> None:
+        left, right, *_ = self._client.upstream.routes(self._client.table(SCHEMA, name))
+        self._steering.merge(left.id, right.id)
+
+    def move(self, name: str) -> None:
+        first = self._client.upstream.routes(self._client.table(SCHEMA, name))[0]
+        servers = self._steering.servers()
+        self._steering.move(first.id, next(each for each in servers if servers[each] != first.leader))
+
     def forget(self) -> bool:
         return False
 
     def close(self) -> None:
         for name in list(self._held):
             self.drop(name)
+        self._steering.close()
         for upstream in self._opened:
             upstream.close()
 
@@ -85,6 +102,14 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 class TestDataServer(UpstreamConformance):
     @pytest.fixture
     def source(self, store: Store) -> Iterator[Source]:
+        made = StoreSource(store)
+        yield made
+        made.close()
+
+
+class TestDataServerRanges(SuccessionConformance):
+    @pytest.fixture
+    def source(self, store: Store) -> Iterator[ChangingSource]:
         made = StoreSource(store)
         yield made
         made.close()

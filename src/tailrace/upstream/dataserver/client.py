@@ -24,10 +24,12 @@ from tailrace.upstream.base import (
     Frontier,
     LogPage,
     Mark,
+    Route,
     SnapshotPage,
     SnapshotVersion,
     TableRules,
     UpstreamSpec,
+    Within,
 )
 from tailrace.upstream.dataserver.pages import log_batch, snapshot_batch
 from tailrace.upstream.dataserver.schemas import event_of, table_of
@@ -72,7 +74,15 @@ class DataServerUpstream:
 
     def routes(self, table: TableSchema) -> list[Range]:
         request = master_pb2.RoutesRequest(table_id=table.table_id)
-        return [_range_of(route) for route in self._wire.call(self._master, MASTER, "Routes", request).routes]
+        return [range_of(route) for route in self._wire.call(self._master, MASTER, "Routes", request).routes]
+
+    def closed_routes(self, table: TableSchema, since: Ts) -> list[Range]:
+        request = master_pb2.RoutesRequest(table_id=table.table_id, closed_since=max(since, 1))
+        return [range_of(route) for route in self._wire.call(self._master, MASTER, "Routes", request).routes]
+
+    def route(self, range_id: int) -> Route:
+        found = self._wire.call(self._master, MASTER, "Routes", master_pb2.RoutesRequest(range_id=range_id)).routes[0]
+        return Route(range_of(found), tuple(found.heirs), found.last_ts)
 
     def register(self, range: Range, subscriber: str, at: Ts = 0) -> SnapshotVersion:
         request = cdc_pb2.CdcRegisterRequest(
@@ -102,7 +112,7 @@ class DataServerUpstream:
         return [by_range[mark.range.id] for mark in marks]
 
     def pull_snapshot(
-        self, range: Range, version: Ts, after_key: bytes, end_key: bytes, limit_rows: int
+        self, range: Range, version: Ts, after_key: bytes, end_key: bytes, limit_rows: int, from_key: bytes = b""
     ) -> SnapshotPage:
         request = cdc_pb2.CdcPullSnapshotRequest(
             range_id=range.id,
@@ -111,6 +121,7 @@ class DataServerUpstream:
             last_key=after_key,
             end_key=end_key,
             limit_rows=limit_rows,
+            start_key=from_key,
             columnar=True,
         )
         answer = self._wire.call(range.leader, CDC, "CdcPullSnapshot", request)
@@ -119,7 +130,14 @@ class DataServerUpstream:
         return SnapshotPage(batches, answer.last_key or after_key, answer.end)
 
     def pull_log(
-        self, range: Range, from_index: int, from_ts: Ts, upto_ts: Ts, limit_bytes: int, token: bytes
+        self,
+        range: Range,
+        from_index: int,
+        from_ts: Ts,
+        upto_ts: Ts,
+        limit_bytes: int,
+        token: bytes,
+        within: Sequence[Within] = (),
     ) -> LogPage:
         request = cdc_pb2.CdcPullLogRequest(
             range_id=range.id,
@@ -133,7 +151,9 @@ class DataServerUpstream:
         )
         answer = self._wire.call(range.leader, CDC, "CdcPullLog", request)
         batches = (
-            log_batch(page, self.table_schema(range.table_id, page.schema_version), from_ts, upto_ts, self._zone)
+            log_batch(
+                page, self.table_schema(range.table_id, page.schema_version), from_ts, upto_ts, self._zone, within
+            )
             for page in answer.pages
         )
         return LogPage(tuple(batch for batch in batches if batch.num_rows), answer.next)
@@ -166,6 +186,7 @@ class DataServerUpstream:
                 range_epoch=_epoch(mark.range),
                 from_index=mark.from_index,
                 from_ts=mark.from_ts,
+                closed=mark.closed,
             )
         answer = self._wire.call(leader, CDC, "CdcFrontier", request, wait_s + CALL_SECONDS)
         return [_frontier_of(message) for message in answer.frontiers]
@@ -191,14 +212,14 @@ class DataServerUpstream:
 
 
 def _news(found: Sequence[Frontier]) -> bool:
-    return any(front.buckets for front in found)
+    return any(front.buckets or front.heirs for front in found)
 
 
 def _epoch(known: Range) -> RangeEpoch:
     return RangeEpoch(version=known.epoch.version, leader=known.epoch.leader)
 
 
-def _range_of(route: master_pb2.Route) -> Range:
+def range_of(route: master_pb2.Route) -> Range:
     epoch = Epoch(route.range_epoch.version, route.range_epoch.leader)
     return Range(route.range_id, route.table_id, route.partition_id, route.start, route.end, epoch, route.leader)
 
@@ -212,4 +233,5 @@ def _frontier_of(message: cdc_pb2.Frontier) -> Frontier:
         message.resolved_ts,
         tuple(Bucket(ts, rows, size) for ts, rows, size in buckets),
         message.next_index,
+        tuple(message.heirs),
     )

@@ -5,6 +5,8 @@ A page's rows outside of the asked span are dropped here. Nothing is done per ro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +16,7 @@ from tailrace.change.schema import TableSchema
 from tailrace.change.tso import Ts
 from tailrace.errors import DecodeError
 from tailrace.proto.cdc_pb2 import Page
+from tailrace.upstream.base import Within
 from tailrace.upstream.rowcodec import decode_rows
 
 
@@ -22,13 +25,18 @@ def snapshot_batch(page: Page, table: TableSchema, version: Ts, zone: str) -> Ch
     return inserts(table, decode_rows(table, batch.column("key"), batch.column("value"), zone=zone), version)
 
 
-def log_batch(page: Page, table: TableSchema, from_ts: Ts, upto_ts: Ts, zone: str) -> ChangeBatch:
-    """The changes of a page with `from_ts < commit_ts <= upto_ts`; may be none."""
+def log_batch(
+    page: Page, table: TableSchema, from_ts: Ts, upto_ts: Ts, zone: str, within: Sequence[Within] = ()
+) -> ChangeBatch:
+    """The changes of a page with `from_ts < commit_ts <= upto_ts`, and within some keys; may be none."""
     batch = _opened(page)
     commit_ts, start_ts = _times(page, batch, "commit_ts"), _times(page, batch, "start_ts")
     if len(commit_ts) and (commit_ts[0] <= from_ts or commit_ts[-1] > upto_ts):
         low, high = (int(np.searchsorted(commit_ts, ts, side="right")) for ts in (from_ts, upto_ts))
         batch, commit_ts, start_ts = batch.slice(low, high - low), commit_ts[low:high], start_ts[low:high]
+    if within and len(commit_ts):
+        inside = _inside(batch.column("key"), commit_ts, within)
+        batch, commit_ts, start_ts = batch.filter(pa.array(inside)), commit_ts[inside], start_ts[inside]
     columns = [
         batch.column("op"),
         pa.array(commit_ts),
@@ -49,6 +57,18 @@ def images(table: TableSchema, key: pa.BinaryArray, value: pa.BinaryArray, zone:
     rows = decode_rows(table, key.filter(there), value.filter(there), zone=zone)
     place = pc.subtract(pc.cumulative_sum(there.cast(pa.int64())), 1)
     return rows.take(pc.if_else(there, place, pa.scalar(None, pa.int64())))
+
+
+def _inside(
+    key: pa.BinaryArray, commit_ts: np.ndarray[tuple[int], np.dtype[np.int64]], within: Sequence[Within]
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    found = np.zeros(len(key), np.bool_)
+    for each in within:
+        at = pc.greater_equal(key, pa.scalar(each.start, pa.binary()))
+        if each.end:
+            at = pc.and_(at, pc.less(key, pa.scalar(each.end, pa.binary())))
+        found |= at.to_numpy(zero_copy_only=False) & (commit_ts > each.through)
+    return found
 
 
 def _opened(page: Page) -> pa.RecordBatch:

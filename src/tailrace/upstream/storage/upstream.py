@@ -17,7 +17,17 @@ from tailrace.change.schema import TableSchema
 from tailrace.change.tso import Ts
 from tailrace.errors import ConfigError, NotFound
 from tailrace.store.opening import open_store
-from tailrace.upstream.base import Frontier, LogPage, Mark, SnapshotPage, SnapshotVersion, TableRules, UpstreamSpec
+from tailrace.upstream.base import (
+    Frontier,
+    LogPage,
+    Mark,
+    Route,
+    SnapshotPage,
+    SnapshotVersion,
+    TableRules,
+    UpstreamSpec,
+    Within,
+)
 from tailrace.upstream.storage.consumers import ConsumerManager
 from tailrace.upstream.storage.pages import Pages
 from tailrace.upstream.storage.reader import StorageReader
@@ -62,7 +72,15 @@ class StorageUpstream:
         return found
 
     def routes(self, table: TableSchema) -> list[Range]:
-        return [Range(table.table_id, table.table_id, 0, b"", b"", Epoch(), "storage")]
+        return [_range(table.table_id)]
+
+    def closed_routes(self, table: TableSchema, since: Ts) -> list[Range]:
+        """Files have no ranges that split or merge: a table is one run of them."""
+        return []
+
+    def route(self, range_id: int) -> Route:
+        self._table(range_id)
+        return Route(_range(range_id))
 
     def register(self, range: Range, subscriber: str, at: Ts = 0) -> SnapshotVersion:
         return SnapshotVersion(at or self.now(), 0)
@@ -82,15 +100,23 @@ class StorageUpstream:
             time.sleep(_WAIT_SECONDS)
 
     def pull_snapshot(
-        self, range: Range, version: Ts, after_key: bytes, end_key: bytes, limit_rows: int
+        self, range: Range, version: Ts, after_key: bytes, end_key: bytes, limit_rows: int, from_key: bytes = b""
     ) -> SnapshotPage:
         raise ConfigError(
             "a storage upstream has no snapshot, only the changes in its files; start from a timestamp, such as 1"
         )
 
     def pull_log(
-        self, range: Range, from_index: int, from_ts: Ts, upto_ts: Ts, limit_bytes: int, token: bytes
+        self,
+        range: Range,
+        from_index: int,
+        from_ts: Ts,
+        upto_ts: Ts,
+        limit_bytes: int,
+        token: bytes,
+        within: Sequence[Within] = (),
     ) -> LogPage:
+        """Whole tables only: without snapshots there are no keys that have had less than others."""
         self.consumers.reach(upto_ts)
         return self._pages.page(self._table(range.table_id), from_ts, upto_ts, limit_bytes, token)
 
@@ -118,3 +144,7 @@ class StorageUpstream:
         if found is None:
             raise NotFound(f"{self._place} has no table {table_id}")
         return found
+
+
+def _range(table_id: int) -> Range:
+    return Range(table_id, table_id, 0, b"", b"", Epoch(), "storage")
