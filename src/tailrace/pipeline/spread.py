@@ -6,12 +6,12 @@
 
 A cut that is small enough for one task goes the same way inside of that task, and nothing is shuffled.
 
-Guarantees: *a route writes all of its changes or nothing counts*: each feed ends with a word to every route of how
-many rows it sent, and a route that lacks a word, or a row, or hears that a feed failed, writes nothing more and
-answers with an error. *The order of arrival means nothing*: what a route writes is sorted by what the changes say of
-themselves. *Attempts are alike*: a row's route depends on the row alone, so it does not matter which attempts of the
-feeds a route hears. Two attempts of a route may write at once: that only one counts is the sink's part, as with any
-piece.
+Guarantees: *a route writes all of its changes or nothing counts*: each feed ends with a word to every route of how many
+rows it sent, and a route that lacks a word, or a row, or hears that a feed failed, writes nothing more and answers with
+an error. *The order of arrival means nothing*: what a route writes is sorted by what the changes say of themselves.
+*Attempts are alike*: a row's route depends on the row alone, or on all changes of its table in the cut, so it does not
+matter which attempts of the feeds a route hears. Two attempts of a route may write at once: that only one counts is the
+sink's part, as with any piece.
 """
 
 from __future__ import annotations
@@ -145,7 +145,8 @@ def feed(task: Feed) -> Iterator[Arrival]:
     sent = dict.fromkeys(task.targets, 0)
     try:
         upstream, sink = worker.upstreams.get(task.order.upstream), worker.sinks.get(task.order.sink)
-        segments = cut_segments(ahead(lambda: log_changes(upstream, sink, piece, clock)), len(task.targets))
+        changes = ahead(lambda: log_changes(upstream, sink, piece, clock))
+        segments = cut_segments(changes, len(task.targets), piece.whole)
         for number in itertools.count():
             with clock.stage("segment"):
                 segment = next(segments, None)
