@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import random
+import threading
+import time
 from dataclasses import replace
 
 import pytest
 
 from tailrace import plugins
+from tailrace.change.batch import ChangeBatch
 from tailrace.change.schema import Index
 from tailrace.change.tso import MAX_TS
 from tailrace.pipeline import carry, spread
 from tailrace.pipeline.carry import Order
+from tailrace.pipeline.hands import left_behind
 from tailrace.pipeline.job import LocalRunner, Terms
 from tailrace.pipeline.pieces import with_routes
 from tailrace.pipeline.spread import Arrival, by_size, feed, settle, spread_of
@@ -20,7 +24,7 @@ from tailrace.sink.base import SinkSpec
 from tailrace.upstream.base import UpstreamSpec
 from tailrace.upstream.memory import MemoryUpstream
 from tests.pipeline.conftest import Rig, shop_table
-from tests.pipeline.recorder import Row
+from tests.pipeline.recorder import Attempt, Row
 
 TERMS = Terms(slots=4, patience=60.0)
 TABLES = {1: "orders", 2: "items"}
@@ -197,3 +201,24 @@ def test_a_table_with_a_second_unique_key_is_divided_where_one_piece_has_all_of_
     halves = with_routes(cut, [replace(feed_of_all, number=n) for n in range(2)], 3)
     large = with_routes(cut, [replace(feed_of_all, bytes=65 << 20)], 3)
     assert not any(piece.whole for piece in (*halves, *large))
+
+
+def test_a_route_that_hangs_is_left_behind_and_the_others_answer(store: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    freed = threading.Event()
+    first = threading.Lock()
+
+    def write(self: Attempt, batch: ChangeBatch) -> None:
+        if first.acquire(blocking=False):
+            freed.wait(30)
+
+    monkeypatch.setattr(Attempt, "write", write)
+    small = [replace(each, piece=replace(each.piece, bytes=1 << 10)) for each in orders(store)]
+    try:
+        receipts = LocalRunner().run(small, replace(TERMS, patience=0.3))
+    finally:
+        freed.set()
+    errors = [receipt.error["kind"] for receipt in receipts if receipt.error]
+    assert errors == ["Overdue"]
+    while left_behind():
+        time.sleep(0.01)
+    assert len(written(store)) == 2
