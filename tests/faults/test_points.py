@@ -161,7 +161,7 @@ class Trial:
         self.scene.until(lambda: self.seen() and self.scene.acted(point) is not None, f"{point} was never reached")
 
     def steer(self) -> None:
-        """Split the first range of each table, or give each range another leader; what cannot be is left."""
+        """Split ranges, and give each range another leader; what cannot be is left."""
         scene = self.scene
         steering = Steering(scene.client, scene.store.address(0))
         for name in shop.tables(self.name):
@@ -169,7 +169,6 @@ class Trial:
             if self.case.point.startswith("succeed"):
                 with suppress(Transient, ConfigError):
                     steering.split(table, key_bytes(table, "20"))
-                continue
             for route in scene.patiently(partial(scene.client.upstream.routes, table)):
                 with suppress(Transient, ConfigError, NotFound):
                     servers = {server for server, address in steering.servers().items() if address != route.leader}
