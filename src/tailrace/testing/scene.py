@@ -52,7 +52,8 @@ class Scene:
         self.silent: set[ServerProcess] = set()
         self._opened = ExitStack()
         self._reviving = threading.Lock()
-        self._clients: dict[ServerProcess, Client] = {}
+        # One for each thread that asks: who closes a connection that broke must not close another's.
+        self._clients: dict[tuple[ServerProcess, int], Client] = {}
 
     def __enter__(self) -> Self:
         self._opened.callback(self.store.stop)
@@ -129,12 +130,13 @@ class Scene:
         missing = MetaAway("no server of the scene is alive")
         for server in self.servers:
             if server.alive and server not in self.silent:
+                mine = (server, threading.get_ident())
                 try:
-                    return ask(self._clients.get(server) or self._clients.setdefault(server, server.client()))
+                    return ask(self._clients.get(mine) or self._clients.setdefault(mine, server.client()))
                 except MetaAway as error:
                     # A connection that broke waits longer and longer before it tries again; a new one does not.
                     missing = error
-                    self._clients.pop(server).close()
+                    self._clients.pop(mine).close()
         raise missing
 
     def status(self, name: str) -> Status:
