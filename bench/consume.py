@@ -78,7 +78,7 @@ def _replay(root: Path, target: str, state: Path, rows: int) -> tuple[float, flo
     upstream = UpstreamSpec(f"file://{root}", "UTC", CONFIG)
     end: Ts = worker.upstreams.get(upstream).now()
     solo = Solo(state / "progress.db", lambda report: None, lambda error: None)
-    with PeakMemory() as memory:
+    with PeakMemory(every=0.2) as memory:
         begun, wall = time.process_time(), time.monotonic()
         order = Assignment(NAME, 0, upstream, SinkSpec(NAME, target), ("*.*",), start="1", end_ts=end)
         done = solo.carry(order, InProcessRunner())

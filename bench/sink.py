@@ -33,7 +33,7 @@ REPEATS = 3
 _CONFIG = '[sink]\nprotocol = "csv"\n[sink.csv]\ninclude-commit-ts = true\n'
 
 
-class _Seat:
+class Seat:
     """A ledger that only remembers: what is measured is the sink."""
 
     epoch = 1
@@ -62,7 +62,7 @@ def _sink(tables: Sequence[TableSchema]) -> Iterator[StorageSink]:
     root = mkdtemp(prefix="tailrace-bench-")
     sink = StorageSink(SinkSpec("bench", f"file://{root}", _CONFIG))
     try:
-        sink.open(_Seat(tables))
+        sink.open(Seat(tables))
         yield sink
     finally:
         sink.close()
@@ -73,7 +73,7 @@ def _cut(number: int) -> Cut:
     return Cut("bench", 1, number, "log", 0, VERSION)
 
 
-def _staged(sink: StorageSink, cut: Cut, number: int, batches: Sequence[ChangeBatch]) -> Receipt:
+def staged(sink: StorageSink, cut: Cut, number: int, batches: Sequence[ChangeBatch]) -> Receipt:
     table_id = batches[0].table.table_id
     writer = sink.writer(Piece("bench", 1, cut.number, number, "log", table_id, 0, (), 0, cut.to_ts))
     for each in batches:
@@ -100,7 +100,7 @@ def _throughput(report: Report, name: str, table: TableSchema) -> None:
 
         def deliver() -> None:
             cut = _cut(next(numbers))
-            sink.commit(cut, [_staged(sink, cut, 0, parts)])
+            sink.commit(cut, [staged(sink, cut, 0, parts)])
 
         cpu, wall = _spent(deliver)
     limit = _write_csv(report, name, whole)
@@ -140,7 +140,7 @@ def _commits(report: Report) -> None:
         with _sink(tables) as sink:
             for number, kind in ((1, "first"), (2, "next"), (3, "third")):
                 cut = _cut(number)
-                receipts = [_staged(sink, cut, at, [each]) for at, each in enumerate(rows)]
+                receipts = [staged(sink, cut, at, [each]) for at, each in enumerate(rows)]
                 began = time.perf_counter()
                 sink.commit(cut, receipts)
                 if kind != "third":

@@ -35,5 +35,21 @@ def test_in_ci_a_missing_component_is_a_failure(needy: pytest.Item, monkeypatch:
         conftest.pytest_runtest_setup(needy)
 
 
+@pytest.mark.parametrize(("asked", "outcome"), [("1", pytest.skip.Exception), ("long", pytest.fail.Exception)])
+def test_a_large_component_may_be_missing_in_ci_but_not_in_its_long_form(
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    asked: str,
+    outcome: type[Exception],
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("TAILRACE_CI", asked)
+    monkeypatch.setattr(conftest, "running", lambda name: False)
+    request.node.add_marker(pytest.mark.service("azure"))
+    with pytest.raises(outcome, match="scripts/services up azure"):
+        conftest.pytest_runtest_setup(request.node)
+
+
 def test_a_test_that_needs_nothing_runs(request: pytest.FixtureRequest) -> None:
     assert conftest.missing_service(request.node) == ""

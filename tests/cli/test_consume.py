@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from tailrace.cli.main import tailrace
 from tailrace.errors import TailraceError
+from tailrace.observe import failpoints
 from tailrace.pipeline import worker
 from tests.trees.replay import Replay, Run
 from tests.trees.target import SqliteFile
@@ -53,6 +54,33 @@ def test_every_table_of_a_tree_is_as_its_source_was(name: str, tmp_path: Path) -
     assert made.differences() == []
     again = made.run()
     assert (again.problems, again.cuts, made.differences()) == ([], 0, [])
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        "after-naming@2",
+        "between-files@1",
+        "before-ddl@2",
+        "after-ddl@1",
+        "after-commit@3",
+        "after-progress@4",
+        "before-naming@2",
+        "piece-closed@3",
+    ],
+)
+def test_a_failure_at_any_point_loses_nothing_and_doubles_nothing(
+    point: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, _, at = point.partition("@")
+    made = replay(Tree(TREES / "csv-partition"), tmp_path)
+    failpoints.reset()
+    monkeypatch.setenv(failpoints.VARIABLE, f"{name}=raise@{at}")
+    run = made.run()
+    failpoints.reset()
+    assert run.problems == []
+    assert "tried again" in run.output
+    assert made.differences() == []
 
 
 def one(folder: Path, pattern: str) -> Path:

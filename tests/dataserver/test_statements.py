@@ -9,7 +9,7 @@ import pytest
 from tailrace.change.schema import Column, Index
 from tailrace.change.types import ColumnType
 from tailrace.dataserver import sql, statements
-from tailrace.errors import ConfigError
+from tailrace.errors import AlreadyExists, ConfigError
 from tests.dataserver.stores import table
 
 
@@ -17,6 +17,21 @@ def test_a_new_column_gets_an_id_that_none_ever_had() -> None:
     before = statements.created(table())
     wish = replace(before, columns=(*before.columns, Column(0, "more", ColumnType("int"))))
     assert [column.id for column in statements.altered(before, wish, 5, 0).columns] == [1, 2, 6]
+
+
+@pytest.mark.parametrize("name", ["note", "NOTE"])
+def test_a_column_that_is_there_cannot_be_added_again(name: str) -> None:
+    """As a client does whose first answer was lost."""
+    before = statements.created(table())
+    wish = replace(before, columns=(*before.columns, Column(0, name, ColumnType("int"))))
+    with pytest.raises(AlreadyExists, match="has the column note twice"):
+        statements.altered(before, wish, 5, 0)
+
+
+def test_an_index_that_is_there_cannot_be_added_again() -> None:
+    before = replace(statements.created(table()), indexes=(Index(1, "by_note", ("note",)),))
+    with pytest.raises(AlreadyExists, match="has the index by_note twice"):
+        statements.altered(before, replace(before, indexes=before.indexes * 2), 5, 1)
 
 
 @pytest.mark.parametrize(

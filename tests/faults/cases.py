@@ -17,10 +17,9 @@ from tailrace.observe.failpoints import FAILPOINTS
 
 # So many are about five minutes.
 SOME = 24
-# Passed only where ranges change: `tests/dataserver/test_leaders.py` tries them.
-RANGES = {"succeed-before-commit", "succeed-after-commit", "adopt-before-commit"}
-POINTS = tuple(point for point in FAILPOINTS if point not in RANGES)
-STORE = {point for point in FAILPOINTS if point.startswith("store-")}
+# Ranges that are split, or get another leader.
+STEERED = {"succeed-before-commit", "succeed-after-commit", "adopt-before-commit"}
+STORE = STEERED | {point for point in FAILPOINTS if point.startswith("store-")}
 DDL = {
     "tables-registered",
     "before-ddl",
@@ -35,7 +34,7 @@ CANCEL = {point for point in FAILPOINTS if point.startswith("cancel-")}
 IDLE = {"idle-time", "idle-saved"}
 EARLY = {"claim-taken", "ranges-registered", "progress-held", "owner-claimed", "sink-opened", "store-pinned"}
 EARLY |= {"snapshot-page"}
-LATE = DDL | CANCEL | IDLE | {"log-page"}
+LATE = DDL | CANCEL | IDLE | STEERED | {"log-page"}
 # A successor passes these, so its predecessor has to be ended first.
 AFTER = {"before-recover": "after-naming=kill", "before-abandon": "before-naming=kill"}
 
@@ -70,7 +69,7 @@ def chosen() -> list[Case]:
     seed = int(os.environ.get("TAILRACE_FAULTS_SEED", time.time() // 86400))
     dice = random.Random(seed)
     every = os.environ.get("TAILRACE_FAULTS") == "all"
-    points = [*POINTS] if every else dice.sample([*POINTS], SOME)
+    points = [*FAILPOINTS] if every else dice.sample([*FAILPOINTS], SOME)
     return [
         Case(point, way, point in LATE or (point not in EARLY and dice.random() < 0.5), seed)
         for point in points

@@ -18,21 +18,24 @@ import pytest
 from tailrace.change.parse import parse_type
 from tailrace.change.schema import Column
 from tailrace.codec.csv.options import CsvOptions
-from tailrace.errors import AlreadyExists, NotFound
+from tailrace.dataserver.steering import Steering
+from tailrace.errors import AlreadyExists, ConfigError, NotFound, Transient
 from tailrace.server.requests import SubscribeRequest
 from tailrace.testing import shop
 from tailrace.testing.processes import is_stopped
 from tailrace.testing.reader import FolderForm
 from tailrace.testing.scene import Scene
+from tailrace.testing.server_process import ServerProcess
 from tailrace.testing.traffic import Traffic
 from tailrace.testing.validators import FolderWatch
-from tests.faults.cases import CANCEL, DDL, IDLE, STORE, Case, chosen
+from tests.faults.cases import CANCEL, DDL, IDLE, STEERED, STORE, Case, chosen
 
 pytestmark = [pytest.mark.faults, pytest.mark.spark]
 
 ROWS = 400
 LEASE_S = 3.0
 STORE_STOP_S = 3.0
+NUDGE_S = 10.0
 CONFIG = '[sink]\nschema-dialect = "new"\n[sink.csv]\ninclude-commit-ts = true\noutput-old-value = true\n'
 FORM = FolderForm(CsvOptions(include_commit_ts=True, output_old_value=True))
 
@@ -80,8 +83,8 @@ class Trial:
         self.scene, self.case, self.folder = scene, case, folder
         self.name = f"{case.point}_{case.way}".replace("-", "_")
         self.watch = FolderWatch(folder, FORM)
-        self.pool = ThreadPoolExecutor(1)
-        self.altered: Future[None] | None = None
+        self.pool = ThreadPoolExecutor(2)
+        self.asked: list[Future[None]] = []
 
     def run(self) -> None:
         scene, point = self.scene, self.case.point
@@ -90,8 +93,10 @@ class Trial:
         with Traffic(scene.client, self.name, self.case.seed) as traffic:
             if not self.case.late:
                 scene.arm(self.case.plan)
-            scene.patiently(self.subscribe)
+            # Beside everything else: the server that is to answer may be the one that stops.
+            self.asked.append(self.pool.submit(scene.patiently, self.subscribe))
             if self.case.late:
+                self.answered()
                 self.catch_up()
                 scene.arm(self.case.plan)
             traffic.hold(point in IDLE)
@@ -99,14 +104,13 @@ class Trial:
             self.get_over(traffic)
             scene.arm("")
             traffic.hold(False)
-            if self.altered is not None:
-                self.altered.result()
+            self.answered()
             if point not in CANCEL:
                 self.catch_up()
         if point not in CANCEL:
             self.catch_up()
             self.compare()
-            scene.call(lambda client: client.cancel(self.name))
+            self.cancel()
         scene.until(lambda: scene.ended(self.name), f"{self.name} is not cancelled")
         assert self.watch.look() == []
         scene.revive()
@@ -126,6 +130,14 @@ class Trial:
         with suppress(AlreadyExists):
             self.scene.call(lambda client: client.subscribe(request))
 
+    def cancel(self) -> None:
+        self.scene.call(lambda client: client.cancel(self.name))
+
+    def answered(self) -> None:
+        """Wait for everything that was asked for; raises what it must not end in."""
+        while self.asked:
+            self.asked.pop().result()
+
     def catch_up(self) -> None:
         end = self.scene.now()
         self.scene.until(lambda: self.seen() and self.scene.reached(self.name, end), f"{self.name} is not at {end}")
@@ -141,10 +153,26 @@ class Trial:
     def until_acted(self) -> None:
         point = self.case.point
         if point in CANCEL:
-            self.scene.call(lambda client: client.cancel(self.name))
+            self.asked.append(self.pool.submit(self.scene.patiently, self.cancel))
         if point in DDL:
-            self.altered = self.pool.submit(self.alter)
+            self.asked.append(self.pool.submit(self.alter))
+        if point in STEERED:
+            self.asked.append(self.pool.submit(self.steer))
         self.scene.until(lambda: self.seen() and self.scene.acted(point) is not None, f"{point} was never reached")
+
+    def steer(self) -> None:
+        """Split the largest range of each table, then give each range another leader; what cannot be is left."""
+        scene = self.scene
+        steering = Steering(scene.client, scene.store.address(0))
+        for name in shop.tables(self.name):
+            table = scene.client.table(self.name, name)
+            with suppress(Transient, ConfigError):
+                steering.split_in_the_middle(table)
+            for route in scene.patiently(partial(scene.client.upstream.routes, table)):
+                with suppress(Transient, ConfigError, NotFound):
+                    servers = {server for server, address in steering.servers().items() if address != route.leader}
+                    steering.move(route.id, min(servers))
+        steering.close()
 
     def alter(self) -> None:
         """A statement whose outcome may stay unknown; what is true then is in the store."""
@@ -177,17 +205,28 @@ class Trial:
         if self.case.way == "driver" and pid != server.pid:
             server.resume_workers()
         traffic.hold(False)
-        self.take_over()
+        self.take_over(server)
         server.resume()
         scene.silent.discard(server)
         end = time.monotonic() + 1.5 * LEASE_S
         scene.until(lambda: self.seen() and time.monotonic() > end, "time stands still")
 
-    def take_over(self) -> None:
-        if self.case.point in CANCEL:
-            self.scene.until(lambda: self.seen() and self.scene.ended(self.name), f"{self.name} is not cancelled")
-        else:
-            self.catch_up()
+    def take_over(self, stopped: ServerProcess) -> None:
+        """The other server goes on. One that was stopped in the middle of writing to SQLite holds everybody up, which
+        no server can help: it may go on for a moment, until it is stopped outside of that."""
+        scene, end = self.scene, self.scene.now()
+        moved = [time.monotonic()]
+
+        def taken() -> bool:
+            self.seen()
+            if time.monotonic() - moved[0] > NUDGE_S:
+                stopped.resume()
+                time.sleep(0.02)
+                stopped.pause(workers=self.case.way == "whole")
+                moved[0] = time.monotonic()
+            return scene.ended(self.name) if self.case.point in CANCEL else scene.reached(self.name, end)
+
+        scene.until(taken, f"{self.name} is not taken over")
 
     def compare(self) -> None:
         client = self.scene.client

@@ -68,6 +68,21 @@ def test_who_is_not_proven_has_half_of_the_hands(work: Work) -> None:
     until(lambda: work.begun == 4)
 
 
+def test_who_is_not_proven_has_a_turn_however_many_others_wait(work: Work) -> None:
+    work.go.set()
+    order: list[str] = []
+
+    def note(name: str) -> None:
+        time.sleep(0.005)
+        order.append(name)
+
+    for _ in range(100):
+        work.crew.submit(lambda: note("proven"), lambda seconds: None, True)
+    work.crew.submit(lambda: note("new"), lambda seconds: None, False)
+    until(lambda: len(order) == 101)
+    assert order.index("new") < 50
+
+
 def test_tasks_that_hang_hold_nobody_and_are_said_once(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "SLOW_SECONDS", 0.1)
     monkeypatch.setattr(room, "HUNG_SECONDS", 0.2)

@@ -10,6 +10,8 @@ from concurrent.futures import Future
 import pytest
 
 from tailrace.errors import WorkerLost
+from tailrace.observe import names
+from tailrace.observe.metrics import METER
 from tailrace.pipeline import jobs as room
 from tailrace.pipeline.carry import Order
 from tailrace.pipeline.job import Terms
@@ -18,6 +20,7 @@ from tailrace.pipeline.standing import Standing
 from tailrace.progress.cut import Piece, Receipt
 from tailrace.sink.base import SinkSpec
 from tailrace.upstream.base import UpstreamSpec
+from tests.observe.shown import samples
 
 
 def orders(subscription: str, count: int, size: int = 0) -> list[Order]:
@@ -191,3 +194,17 @@ def test_nothing_begins_after_the_close_and_what_waits_fails(rig: Rig) -> None:
     for answer in (waits, rig.submit("late")):
         with pytest.raises(WorkerLost, match="stopping"):
             answer.result(5)
+
+
+def test_pieces_of_those_who_are_not_proven_are_shown(rig: Rig) -> None:
+    def shown() -> float:
+        return samples(METER.exposition())[names.PIECES_ON_PROBATION.name, ()]
+
+    bad = [rig.submit("bad", "suspect", count=3) for _ in range(2)]
+    rig.submit("good", "proven", count=5)
+    rig.submit("young", "new", count=2)
+    until(lambda: len(rig.gate.running) == 3)
+    assert shown() == 8
+    rig.gate.all_may.set()
+    assert all(each.result(5) for each in bad)
+    until(lambda: shown() == 0)

@@ -316,6 +316,17 @@ def test_a_server_that_died_counts_no_more_and_its_subscriptions_are_taken_over(
         until(lambda: set(carrier.carried) == names, 3.0)
 
 
+def test_leases_that_ran_out_tell_of_a_death_before_the_membership_does(
+    meta: MetaDatabase, subscriptions: Subscriptions, request_of_orders: SubscribeRequest
+) -> None:
+    names = subscribe_many(subscriptions, request_of_orders, 6)
+    Members(meta, CLUSTER, "dead", "dead", 60.0).join()
+    assert len(Claims(meta, CLUSTER, "dead", 1.0).take(most=3)) == 3
+    with running(meta, "one", 10.0) as (_, carrier):
+        until(lambda: len(carrier.carried) == 3, 0.9)
+        until(lambda: set(carrier.carried) == names, 3.0)
+
+
 def test_two_servers_of_one_name_are_refused_and_the_first_goes_on(
     meta: MetaDatabase, subscriptions: Subscriptions, request_of_orders: SubscribeRequest
 ) -> None:

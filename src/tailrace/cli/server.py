@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -14,11 +15,17 @@ import click
 
 from tailrace.cli.options import DEFAULT_SERVER
 from tailrace.cli.parent import when_parent_ends
-from tailrace.observe.logs import set_up
+from tailrace.observe import names
+from tailrace.observe.logs import say, set_up
 from tailrace.progress.database import open_meta
 from tailrace.server.grpc.servicer import Servicer, serve
+from tailrace.server.health import pages
+from tailrace.server.http_port import HttpPort
+from tailrace.server.overview import Overview
 from tailrace.server.service import MakesCarrier, Service, ServiceOptions
 from tailrace.server.subscriptions import Subscriptions
+
+logger = logging.getLogger(__name__)
 
 STOP_SECONDS = 5.0
 
@@ -28,6 +35,7 @@ STOP_SECONDS = 5.0
     "--meta", default="sqlite:///tailrace-meta.db", show_default=True, metavar="URL", help="The meta database."
 )
 @click.option("--listen", default=DEFAULT_SERVER, show_default=True, metavar="HOST:PORT", help="Where to answer.")
+@click.option("--http", metavar="HOST:PORT", help="Where to answer /metrics, /healthz and /readyz; port 0: a free one.")
 @click.option("--master", metavar="URL", help="Spark's master; local[2 x cores, 4] when left out.")
 @click.option("--driver-memory", default="512m", show_default=True, metavar="SIZE", help="Of a local Spark.")
 @click.option("--spark-conf", "--conf", "conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark; repeat.")
@@ -50,6 +58,7 @@ STOP_SECONDS = 5.0
 def server(
     meta: str,
     listen: str,
+    http: str | None,
     master: str | None,
     driver_memory: str,
     conf: tuple[str, ...],
@@ -68,12 +77,16 @@ def server(
     owner = f"{name or f'{socket.gethostname()}:{os.getpid()}'}:{uuid.uuid4().hex[:8]}"
     service = Service(database, ServiceOptions(owner, cluster_id, lease, name=name or owner), make_carrier)
     subscriptions = Subscriptions(database, cluster_id, service.wake)
+    http_port = HttpPort(http, pages(service, Overview(database, cluster_id))) if http else None
     answering, port = serve(Servicer(subscriptions, cluster_id, upstream), listen)
     _stop_on_signals(service)
     if parent_pipe:
         when_parent_ends(service.ask_to_stop)
     service.start()
     click.echo(f"tailrace server answers on {listen.rpartition(':')[0]}:{port}")
+    if http_port is not None:
+        say(logger, logging.INFO, names.HTTP_STARTED, address=http_port.address)
+        click.echo(f"metrics on http://{http_port.address}/metrics")
     if port_file is not None:
         port_file.write_text(str(port))
     try:
@@ -81,6 +94,8 @@ def server(
     finally:
         answering.stop(STOP_SECONDS)
         service.stop()
+        if http_port is not None:
+            http_port.close()
         database.close()
 
 
@@ -89,10 +104,11 @@ def _carriers(master: str | None, driver_memory: str, conf: tuple[str, ...]) -> 
     # Spark takes a second to import: not for a usage error, nor for --help.
     from tailrace.pipeline.conductor import Conductor
     from tailrace.pipeline.job import SparkRunner
+    from tailrace.pipeline.metering import MeteredRunner
     from tailrace.pipeline.session import SessionOptions, default_master
 
     options = SessionOptions(master or default_master(), driver_memory, pairs)
-    return lambda ledger, listener: Conductor(SparkRunner(options), ledger, listener)
+    return lambda ledger, listener: Conductor(MeteredRunner(SparkRunner(options)), ledger, listener)
 
 
 def _pair(setting: str) -> tuple[str, str]:

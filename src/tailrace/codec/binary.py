@@ -50,9 +50,9 @@ def gathered(texts: Iterable[pa.Buffer], count: int) -> pa.Buffer:
     if count == 1:
         return next(iter(texts))
     out, length = pa.allocate_buffer(0, resizable=True), 0
-    for text in texts:
-        if length + text.size > out.size:
-            out.resize(length + text.size + text.size * (count if not length else 1) * 17 // 16)
+    for number, text in enumerate(texts):
+        if length + text.size > out.size:  # the others are taken to be as long as this one
+            out.resize(length + text.size * (count - number) * 33 // 32 + 1)
         np.frombuffer(out, np.uint8)[length : length + text.size] = np.frombuffer(text, np.uint8)
         length += text.size
     return out.slice(0, length)

@@ -98,18 +98,18 @@ class StoreClient:
         return self._execute(DdlType.RENAME_TABLE, query, schema, name, new=(new_schema, new_name))
 
     def add_column(self, schema: str, name: str, column: Column) -> DdlEvent:
-        table = self.table(schema, name)
+        table = self._newest(schema, name)
         wish = replace(table, columns=(*table.columns, column))
         return self._alter(DdlType.ADD_COLUMN, wish, f"ADD COLUMN {sql.column_text(column)}")
 
     def drop_column(self, schema: str, name: str, column: str) -> DdlEvent:
-        table = self.table(schema, name)
+        table = self._newest(schema, name)
         _named(table, column)
         wish = replace(table, columns=tuple(each for each in table.columns if each.name != column))
         return self._alter(DdlType.DROP_COLUMN, wish, f"DROP COLUMN {sql.quoted(column)}")
 
     def modify_column(self, schema: str, name: str, column: Column) -> DdlEvent:
-        table = self.table(schema, name)
+        table = self._newest(schema, name)
         _named(table, column.name)
         columns = tuple(column if each.name == column.name else each for each in table.columns)
         return self._alter(
@@ -117,12 +117,12 @@ class StoreClient:
         )
 
     def add_index(self, schema: str, name: str, index: Index) -> DdlEvent:
-        table = self.table(schema, name)
+        table = self._newest(schema, name)
         wish = replace(table, indexes=(*table.indexes, index))
         return self._alter(DdlType.ADD_INDEX, wish, f"ADD {sql.index_text(index)}")
 
     def drop_index(self, schema: str, name: str, index: str) -> DdlEvent:
-        table = self.table(schema, name)
+        table = self._newest(schema, name)
         wish = replace(table, indexes=tuple(each for each in table.indexes if each.name != index))
         return self._alter(DdlType.DROP_INDEX, wish, f"DROP INDEX {sql.quoted(index)}")
 
@@ -250,6 +250,11 @@ class StoreClient:
                 left = request.count
             self._row_ids[table_id] = (first + number, left - number)
         return np.arange(first, first + number, dtype=np.int64)
+
+    def _newest(self, schema: str, name: str) -> TableSchema:
+        """The table as the master knows it now: an ALTER is refused where it began from an older version."""
+        self.forget()
+        return self.table(schema, name)
 
     def _alter(self, kind: DdlType, wish: TableSchema, clause: str) -> DdlEvent:
         query = f"ALTER TABLE {sql.full_name(wish.schema, wish.name)} {clause}"

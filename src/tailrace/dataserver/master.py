@@ -149,6 +149,11 @@ class Master:
         raise ConfigError(f"a DDL of type {kind} is not known here, or lacks its definition")
 
     def _altered(self, before: TableSchema, wish: TableSchema) -> TableSchema:
+        if wish.version != before.version:
+            # The wish is the whole table: carried out on another version, it would undo what came between.
+            raise Locked(
+                f"{before.full_name} is at version {before.version}, the statement is for {wish.version}: begin anew"
+            )
         names = [f"column/{before.table_id}", f"index/{before.table_id}"]
         table = statements.altered(before, wish, *(self.catalog.number(name) for name in names))
         for name, ids in zip(names, ([c.id for c in table.columns], [i.id for i in table.indexes]), strict=True):

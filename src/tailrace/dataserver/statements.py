@@ -11,7 +11,7 @@ from dataclasses import replace
 from tailrace.change.ddl import DdlType
 from tailrace.change.schema import Column, Default, Index, TableSchema
 from tailrace.change.types import INTEGER_BITS, ColumnType
-from tailrace.errors import ConfigError
+from tailrace.errors import AlreadyExists, ConfigError
 
 ALTERS = frozenset(
     {
@@ -29,10 +29,7 @@ def created(wish: TableSchema) -> TableSchema:
     """A new table's definition with ids for its columns and indexes; table and partition ids stay as they are."""
     if not wish.row_columns:
         raise ConfigError(f"the table {wish.full_name} has no columns; it needs at least one")
-    names = [column.name.casefold() for column in wish.columns]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ConfigError(f"the table {wish.full_name} has the column {twice[0]} twice")
+    _check_names(wish)
     ids = [column.id for column in wish.columns]
     given = all(ids) and len(set(ids)) == len(ids)
     columns = tuple(replace(column, id=column.id if given else at) for at, column in enumerate(wish.columns, 1))
@@ -52,6 +49,7 @@ def altered(before: TableSchema, wish: TableSchema, last_column: int, last_index
     lost = [name for name in before.handle_key if name not in kept]
     if lost:
         raise ConfigError(f"{lost[0]} belongs to the key of {before.full_name} and cannot be dropped")
+    _check_names(wish)
     columns: list[Column] = []
     for column in wish.columns:
         old = known.get(column.name)
@@ -70,6 +68,15 @@ def altered(before: TableSchema, wish: TableSchema, last_column: int, last_index
             raise ConfigError(f"the index {index.name} of {before.full_name} names {missing[0]}, which is no column")
         kept_indexes.append(replace(index, id=indexes[index.name].id if index.name in indexes else last_index))
     return replace(before, columns=tuple(columns), indexes=tuple(kept_indexes))
+
+
+def _check_names(wish: TableSchema) -> None:
+    """A name stands for one column, and for one index, whatever the case of its letters."""
+    for what, names in (("column", [each.name for each in wish.columns]), ("index", [i.name for i in wish.indexes])):
+        folded = [name.casefold() for name in names]
+        twice = sorted({name for name in folded if folded.count(name) > 1})
+        if twice:
+            raise AlreadyExists(f"the table {wish.full_name} has the {what} {twice[0]} twice")
 
 
 def _filling(column: Column) -> Default:

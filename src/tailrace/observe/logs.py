@@ -14,7 +14,8 @@ from datetime import UTC, datetime
 from typing import Literal, TextIO
 
 from tailrace.config import masked_uri
-from tailrace.observe.names import EVENTS
+from tailrace.observe import metrics
+from tailrace.observe.names import EVENTS, EVENTS_LOGGED
 
 Format = Literal["json", "text"]
 Field = str | int | float | bool | None
@@ -23,9 +24,10 @@ _URI = re.compile(r"""[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+""")
 
 
 def say(logger: logging.Logger, level: int, event: str, **fields: Field) -> None:
-    """Log an event of `names` with its fields."""
+    """Log an event of `names` with its fields, and count it."""
     if event not in EVENTS:
         raise ValueError(f"{event!r} is not in observe.names")
+    metrics.count(EVENTS_LOGGED, event=event)
     logger.log(level, event, extra={"fields": fields})
 
 

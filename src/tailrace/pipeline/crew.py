@@ -2,8 +2,8 @@
 
 Guarantees: a task that does not come back holds nobody else. After `SLOW_SECONDS` it counts no more and another may
 begin in its place; after `HUNG_SECONDS` that is said once (`overdue`). Tasks of subscriptions that are not proven
-healthy have at most half of the hands, and begin nothing once half of all threads that there may ever be are taken.
-It must never end a thread: a call into a sink cannot be taken back, only waited for.
+healthy have one hand at least and half of them at most, and begin nothing once half of all threads that there may ever
+be are taken. It must never end a thread: a call into a sink cannot be taken back, only waited for.
 """
 
 from __future__ import annotations
@@ -87,10 +87,11 @@ class Crew:
         quick = [task for task in self._running if now - task.begun < SLOW_SECONDS]
         if len(quick) >= self._hands:
             return None
-        if self._proven:
+        others = sum(not task.proven for task in quick)
+        may = bool(self._others) and others < self._hands // 2 and len(self._running) < self._most // 2
+        if self._proven and (others or not may):
             return self._proven
-        room = sum(not task.proven for task in quick) < self._hands // 2
-        return self._others if self._others and room and len(self._running) < self._most // 2 else None
+        return self._others if may else None
 
     def _work(self) -> None:
         while (task := self._take()) is not None:

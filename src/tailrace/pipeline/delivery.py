@@ -309,9 +309,8 @@ class Delivery:
 
     def _release_what_is_delivered(self) -> None:
         """History is let go only up to what the ledger holds, and seldom while nothing happens."""
-        if self._progress.reading and self._births.until_cut() == 0:
-            since = self._progress.reached or version_of(self._progress)
-            self._territory.pin_ahead(self._upstream.ddl(since, self._upstream.ddl_resolved()))
+        if (self._progress.reading or self._tally.behind) and self._births.until_cut() == 0:
+            self._territory.pin_births(self._progress.reached or version_of(self._progress))
             self._births.cut()
         due = self._releases if self._progress.to_ts == self._saved_ts else self._idle_releases
         if self._saved_ts > self._released_ts and due.until_cut() == 0:

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tailrace.errors import WorkerLost
+from tailrace.observe import metrics, names
 from tailrace.pipeline.carry import Order
 from tailrace.pipeline.runner import Runner, Terms
 from tailrace.pipeline.standing import Standing
@@ -124,6 +125,7 @@ class Jobs:
         alone.sort(key=lambda batch: batch.standing.failures)
         while alone and (given := self._room("alone", slots)):
             begun.append(self._take("alone", [alone.pop(0)], given))
+        metrics.show(names.PIECES_ON_PROBATION, self._on_probation())
         for job in begun:
             threading.Thread(target=self._run, args=(job,), name=f"job-{job.kind}", daemon=True).start()
 
@@ -147,6 +149,13 @@ class Jobs:
             return 0 if self._count("new") else max(0, free if not self.waiting["alone"] else -(-free // 2))
         # One slot stays for those of whom nothing bad is known, where there is more than one.
         return max(0, min(free - (0 if half == 1 or self._count("new") else 1), max(1, half // 2)))
+
+    def _on_probation(self) -> int:
+        """Pieces of those who are not proven, waiting or running."""
+        apart: tuple[Kind, ...] = ("new", "alone")
+        batches = [batch for kind in apart for batch in self.waiting[kind]]
+        batches += [batch for job in self.running if job.kind in apart for batch in job.batches]
+        return sum(len(batch.orders) for batch in batches)
 
     def _count(self, kind: Kind) -> int:
         return sum(job.kind == kind for job in self.running if not job.torn)

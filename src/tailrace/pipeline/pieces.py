@@ -22,8 +22,8 @@ from tailrace.sink.base import Capabilities
 from tailrace.upstream.base import Frontier
 
 SMALLEST_PIECE = 8 << 20
-NO_KEYS: Mapping[int, Intervals | None] = {}
 ROUTE_BYTES = 8 << 20
+NO_KEYS: Mapping[int, Intervals | None] = {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from tailrace.change.tso import Ts, physical_ms
+from tailrace.observe import metrics, names
 from tailrace.pipeline.assignment import Report
 from tailrace.pipeline.pace import Clock, Rate
 from tailrace.progress.cut import Receipt
@@ -39,7 +40,9 @@ class Tally:
         try:
             yield
         finally:
-            self.cut_seconds[name] = self.cut_seconds.get(name, 0.0) + self._clock() - begun
+            spent = self._clock() - begun
+            self.cut_seconds[name] = self.cut_seconds.get(name, 0.0) + spent
+            metrics.count(names.STEP_SECONDS, spent, step=name)
 
     def settled(self, progress: Progress) -> None:
         self.report = replace(self.report, **_stand(progress))
@@ -62,6 +65,9 @@ class Tally:
             for stage, spent in receipt.seconds.items():
                 self.seconds[stage] = self.seconds.get(stage, 0.0) + spent
         self._rate.add(rows)
+        metrics.count(names.ROWS, rows, subscription=progress.subscription)
+        metrics.count(names.BYTES, size, subscription=progress.subscription)
+        metrics.count(names.CUTS, subscription=progress.subscription)
         report, stand = self.report, _stand(progress)
         snapshot = rows if any(receipt.reached for receipt in receipts) else 0
         self.report = replace(

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from tailrace.errors import TailraceError, Transient
-from tailrace.observe import names
+from tailrace.observe import metrics, names
 from tailrace.observe.failpoints import reach
 from tailrace.observe.logs import say
 from tailrace.pipeline.assignment import Carrier, Listener, Report, State
@@ -80,6 +80,7 @@ class Service:
         self._said: deque[tuple[str, State, TailraceError | None]] = deque()
         self._newest: dict[str, Report] = {}
         self._reported = 0.0
+        self._beat = time.monotonic()
         self._trouble = ""
         self._said_at = 0.0
         self._wake = threading.Event()
@@ -130,11 +131,22 @@ class Service:
             raise self._failure
         return asked
 
+    @property
+    def held(self) -> dict[str, Claim]:
+        return self._claims.held
+
+    @property
+    def round_age(self) -> float:
+        """Seconds since a round ended; much more than `poll_seconds` means that it hangs."""
+        return time.monotonic() - self._beat
+
     def wake(self) -> None:
         """Something has changed: do not wait for the next round."""
         self._wake.set()
 
     def on_state(self, subscription: str, state: State, error: TailraceError | None) -> None:
+        if error is not None:
+            metrics.count(names.ERRORS, subscription=subscription, code=error.code)
         self._said.append((subscription, state, error))
         self._wake.set()
 
@@ -157,6 +169,7 @@ class Service:
                 self._wake.clear()
                 with self._in_round:
                     self._try_round()
+                self._beat = time.monotonic()
                 self._wake.wait(self._options.poll_seconds)
         except BaseException as error:
             self._failure = error

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tailrace.errors import NotInstalled
-from tailrace.pipeline.java import java_home
+from tailrace.pipeline.java import cache_folder, java_home
 
 FETCH_SECONDS = 240
 
@@ -40,8 +40,7 @@ def delta_jars() -> list[Path]:
 
 def jars(module: tuple[str, str, str], hashes: Mapping[str, str]) -> list[Path]:
     """The jars that `hashes` names, out of what a module needs."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tailrace" / "jars"
-    folder = cache / f"{module[1]}-{module[2]}"
+    folder = cache_folder() / "jars" / f"{module[1]}-{module[2]}"
     if not folder.exists():
         _fetch(module, hashes, folder)
     return [_checked(folder / name, known) for name, known in hashes.items()]

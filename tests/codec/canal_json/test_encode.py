@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.tables import batch as bench_batch
-from bench.tables import ints100_table, wide_table
-from tailrace.change.batch import DELETE, INSERT, UPDATE
+from bench.tables import ints100_table, narrow_table, wide_table
+from tailrace.change.batch import DELETE, INSERT, UPDATE, ChangeBatch
 from tailrace.change.parse import parse_type
 from tailrace.change.schema import Column, Index, TableSchema
 from tailrace.codec.canal_json import CanalJsonEncoder, CanalJsonOptions
@@ -115,9 +115,13 @@ def test_hidden_columns_are_not_shown() -> None:
     assert got == written(table, rows, CanalJsonOptions())
 
 
+@pytest.mark.parametrize("updates", [0.0, 1.0])
 @pytest.mark.parametrize("table", [wide_table(), ints100_table()], ids=lambda table: table.name)
-def test_one_row_takes_less_than_a_millisecond(table: TableSchema) -> None:
-    batch, encoder = bench_batch(table, 1), CanalJsonEncoder(CanalJsonOptions(enable_tidb_extension=True))
+def test_one_row_takes_less_than_a_millisecond(table: TableSchema, updates: float) -> None:
+    batch, encoder = (
+        bench_batch(table, 1, updates=updates),
+        CanalJsonEncoder(CanalJsonOptions(enable_tidb_extension=True)),
+    )
     encoder.encode(batch)
     best = min(_seconds(lambda: encoder.encode(batch)) for _ in range(50))
     assert best < 0.001
@@ -129,11 +133,21 @@ def _seconds(work: object) -> float:
     return time.process_time() - begin
 
 
-@pytest.mark.parametrize(("rows", "repeats"), [(128, 5000), (1, 1_000_000)])
-def test_memory_stays_near_the_size_of_the_output(rows: int, repeats: int) -> None:
-    table = one_column("longtext")
+def long_texts(rows: int, repeats: int) -> ChangeBatch:
     images = [{"id": at, "v": '"plain" text ' * repeats} for at in range(rows)]
-    batch = as_batch(table, [Row(INSERT, 5, None, image) for image in images])
+    return as_batch(one_column("longtext"), [Row(INSERT, 5, None, image) for image in images])
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        long_texts(128, 5000),
+        long_texts(1, 1_000_000),
+        *(bench_batch(make(), 8192, updates=0.6) for make in (narrow_table, wide_table, ints100_table)),
+    ],
+    ids=["long rows", "one long row", "narrow", "wide", "ints100"],
+)
+def test_memory_stays_near_the_size_of_the_output(batch: ChangeBatch) -> None:
     encoder = CanalJsonEncoder(CanalJsonOptions(), now)
     pool, before = pa.proxy_memory_pool(pa.default_memory_pool()), pa.default_memory_pool()
     tracemalloc.start()

@@ -164,6 +164,33 @@ def test_lists_and_hashes_are_partitions_too(base: Base) -> None:
     assert base.rows("h") == [(0,), (2,), (3,), (5,)]
 
 
+def test_partitions_by_what_a_function_says_of_a_date(base: Base) -> None:
+    base.create(
+        "y",
+        "`id` INT, `d` DATE) PARTITION BY RANGE (YEAR(`d`)) "
+        "(PARTITION `old` VALUES LESS THAN (2000), PARTITION `new` VALUES LESS THAN MAXVALUE)",
+    )
+    base.put("y", (1, "1999-12-31"), (2, "2000-01-01"), (3, None))
+    base.alter("y", "DROP PARTITION `old`")
+    assert base.rows("y") == [(2, "2000-01-01")]
+    base.create(
+        "z",
+        "`id` INT, `d` DATE) PARTITION BY RANGE (TO_DAYS(`d`)) (PARTITION `a` VALUES LESS THAN "
+        "(TO_DAYS(_UTF8MB4'2020-01-02')), PARTITION `b` VALUES LESS THAN (737792))",
+    )
+    base.put("z", (1, "2020-01-01"), (2, "2020-01-02"))
+    base.alter("z", "TRUNCATE PARTITION `b`")
+    assert base.rows("z") == [(1, "2020-01-01")]
+    assert base.target._connection.execute("SELECT TO_DAYS('2020-01-02'), MOD(-7, 3)").fetchone() == (737791, -1)
+
+
+def test_a_column_that_only_changes_its_case_keeps_its_values(base: Base) -> None:
+    base.create("t", "`id` INT PRIMARY KEY, `Name` VARCHAR(9))")
+    base.put("t", (1, "a"))
+    base.alter("t", "MODIFY COLUMN `name` VARCHAR(20)", ID, column("name", "varchar(20)"), column("x", "int", "1"))
+    assert base.rows("t") == [(1, "a", 1)]
+
+
 def test_partitions_that_cannot_be_told_apart_are_refused(base: Base) -> None:
     base.create("k", "`id` INT PRIMARY KEY) PARTITION BY KEY (`id`) PARTITIONS 3")
     with pytest.raises(SinkRefused, match="KEY"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import pyarrow.fs
 import pytest
@@ -15,7 +16,7 @@ from tailrace.sink.storage.sink import StorageSink
 from tailrace.testing.conformance.driver import SUBSCRIPTION, Target
 from tailrace.testing.conformance.sink import SinkConformance
 from tailrace.testing.reader import Contents, FolderForm, read
-from tailrace.testing.services import connection
+from tailrace.testing.services import Cloud, connection
 
 CONFIG = """
 [sink]
@@ -73,10 +74,13 @@ class TestFolderOfCanalJson(SinkConformance):
         return StorageTarget(uri, pyarrow.fs.LocalFileSystem(), f"{tmp_path}/out", form)
 
 
-@pytest.mark.service("s3")
+CLOUDS = [pytest.param(name, marks=pytest.mark.service(name)) for name in get_args(Cloud)]
+
+
 class TestBucket(SinkConformance):
-    @pytest.fixture
-    def target(self) -> Target:
-        store = connection("s3")
+    @pytest.fixture(params=CLOUDS)
+    def target(self, request: pytest.FixtureRequest) -> Target:
+        cloud: Cloud = request.param
+        store = connection(cloud)
         bucket = store.new_bucket("conformance")
         return StorageTarget(store.uri(bucket, "out"), store.filesystem(), f"{bucket}/out")

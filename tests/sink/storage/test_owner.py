@@ -63,6 +63,39 @@ def test_renewing_keeps_alive_and_notices_a_successor(store: LocalStore, tmp_pat
         owner.renew()
 
 
+def both_at_once(store: LocalStore) -> tuple[Ownership, Ownership]:
+    """Two subscriptions that found the prefix free in one moment; the second one's mark stands."""
+    one, two = Ownership(store, "a", 1, Clock()), Ownership(store, "b", 1, Clock())
+    one.claim()
+    store.remove(OWNER)
+    two.claim()
+    return one, two
+
+
+def test_of_two_that_found_it_free_in_one_moment_one_goes_on(store: LocalStore) -> None:
+    one, two = both_at_once(store)
+    with pytest.raises(AlreadyExists, match="taken by the subscription b"):
+        one.confirm()
+    two.confirm()
+    assert read_owner(store) == Owner("b", 1)
+
+
+def test_an_owner_that_was_replaced_while_it_was_silent_writes_over_nobody(store: LocalStore, tmp_path: Path) -> None:
+    clock = Clock()
+    slow = Ownership(store, "a", 1, clock)
+    slow.claim()
+    slow.confirm()
+    age(tmp_path, LIVE_SECONDS + 1)
+    Ownership(store, "b", 1, Clock()).claim()
+    slow.confirm()  # it has looked a moment ago
+    clock.now += 61
+    for act in (slow.confirm, slow.renew):
+        with pytest.raises(AlreadyExists, match="subscription b"):
+            act()
+    slow.release()
+    assert read_owner(store) == Owner("b", 1)
+
+
 def test_a_released_prefix_is_free_and_only_the_owner_releases_it(store: LocalStore) -> None:
     old, new = Ownership(store, "a", 1, Clock()), Ownership(store, "a", 2, Clock())
     old.claim()

@@ -41,6 +41,22 @@ def test_it_is_built_once_and_only_the_program_stays(monkeypatch: pytest.MonkeyP
     assert list((tmp_path / "bin").iterdir()) == [program]
 
 
+def test_it_is_called_by_its_package_and_found_once_it_is_there(tmp_path: Path) -> None:
+    root = GoProgram("example.com/other/tool", "v1.2.3", "h1:right", ".")
+    assert (PROGRAM.name, root.name) == ("tool-v1.2.3", "tool-v1.2.3")
+    assert GoProgram("example.com/big", "v1", "h1:right", "./cmd/small").name == "small-v1"
+    assert root.found(tmp_path) is None
+    (tmp_path / "tool-v1.2.3").touch()
+    assert root.found(tmp_path) == tmp_path / "tool-v1.2.3"
+
+
+def test_tags_reach_the_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fake_go(tmp_path / "path", "h1:right", build='echo "$@" > "$6"')
+    monkeypatch.setenv("PATH", f"{tmp_path / 'path'}:/usr/bin:/bin")
+    tagged = GoProgram("example.com/tool", "v1.2.3", "h1:right", "./cmd/tool", "no_clouds")
+    assert "-tags no_clouds ./cmd/tool" in tagged.install(tmp_path / "bin", lambda text: None).read_text()
+
+
 def test_another_text_than_the_pinned_one_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     fake_go(tmp_path / "path", "h1:other")
     monkeypatch.setenv("PATH", f"{tmp_path / 'path'}:/usr/bin:/bin")

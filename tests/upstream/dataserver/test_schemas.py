@@ -11,6 +11,7 @@ from tailrace.change.ddl import DdlType
 from tailrace.change.schema import Column, Index, Partition, TableSchema
 from tailrace.change.types import ColumnType
 from tailrace.dataserver.client import StoreClient
+from tailrace.dataserver.process import StoreProcess
 from tailrace.errors import AlreadyExists, ConfigError, Locked, NotFound, TableGone
 from tailrace.upstream.base import log_batches
 from tests.dataserver.stores import image, table
@@ -48,6 +49,23 @@ def test_a_snapshot_is_in_the_schema_of_its_version(client: StoreClient, orders:
     assert client.read(orders).to_pylist() == [{"id": 1, "note": "n1", "more": 5}]
     client.drop_column("shop", orders.name, "note")
     assert client.read(orders).to_pylist() == [{"id": 1, "more": 5}]
+
+
+def test_an_alter_never_undoes_one_that_it_did_not_see(
+    client: StoreClient, orders: TableSchema, processes: list[StoreProcess]
+) -> None:
+    other = StoreClient(f"dataserver://{processes[0].address}")
+    stale = other.table("shop", orders.name)
+    client.add_column("shop", orders.name, Column(0, "first", ColumnType("int")))
+    with pytest.raises(Locked, match="begin anew"):
+        other._alter(DdlType.DROP_COLUMN, replace(stale, columns=stale.columns[:1]), "DROP COLUMN `note`")
+    other.add_column("shop", orders.name, Column(0, "second", ColumnType("int")))
+    other.close()
+    client.forget()
+    names = [column.name for column in client.table("shop", orders.name).columns]
+    assert names == ["id", "note", "first", "second"]
+    with pytest.raises(AlreadyExists, match="has the column second twice"):
+        client.add_column("shop", orders.name, Column(0, "second", ColumnType("int")))
 
 
 def test_rows_of_an_older_schema_version_cannot_commit(client: StoreClient, orders: TableSchema) -> None:

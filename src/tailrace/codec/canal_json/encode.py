@@ -19,7 +19,7 @@ from tailrace.codec.canal_json.options import CanalJsonOptions
 from tailrace.codec.canal_json.rows import Ending, written
 from tailrace.codec.canal_json.shape import Shape
 
-_SLICE_BYTES, _LONG_ROW = 8 << 20, 4096
+_SLICE_BYTES, _LONG_ROW = 10 << 20, 4096
 _KEPT_SHAPES = 256
 
 
@@ -69,8 +69,9 @@ class CanalJsonEncoder:
 
 
 def slices(data: pa.RecordBatch, columns: int) -> list[pa.RecordBatch]:
-    """A batch in parts, so that none makes more text than an Arrow column or our memory can take."""
+    """A batch in equal parts, so that none makes more text than an Arrow column or our memory can take."""
     rows = data.num_rows
     each = 200 + 60 * columns + 2 * data.nbytes // max(rows, 1)
     limit = max(_SLICE_BYTES // (each if each < _LONG_ROW else 4 * each), 1)
-    return [data.slice(begin, limit) for begin in range(0, rows, limit)]
+    size = -(-rows // -(-rows // limit)) if rows else 1
+    return [data.slice(begin, size) for begin in range(0, rows, size)]

@@ -64,8 +64,9 @@ class _Rows:
     def written(self, ts: int) -> tuple[npt.NDArray[np.int32], pa.Buffer]:
         cells = self._pool.add(self._shape.cells)
         heads = self._pool.add(self._shape.heads)
-        new = self._pool.add_columns(self._shape.groups, self._after)
-        old = self._pool.add_columns(self._shape.groups, self._before) if self._before else new
+        groups = self._shape.pairs if self._before else self._shape.groups
+        texts = self._pool.add_columns(groups, self._after + self._before)
+        new, old = texts[: len(self._after)], texts[-len(self._after) :]
         self._pieces = [heads + self._op.astype(np.int32), self._numbers(pc.shift_right(self._commit, 18))]
         self._chunks(ts)
         if self._updates.any():
@@ -74,9 +75,11 @@ class _Rows:
             self._pieces.append(np.where(self._updates, tails + last, tails + 3).astype(np.int32))
         places = np.where(self._deletes, old, new) if self._deletes.any() else new
         self._end(self._cells(cells, places, self._data_kinds()))
-        whole = np.empty((len(self._op), len(self._pieces)), np.int32)
-        for at, pieces in enumerate(self._pieces):
-            whole[:, at] = pieces
+        widths = [len(each) if isinstance(each, np.ndarray) and each.ndim == 2 else 1 for each in self._pieces]
+        whole, begin = np.empty((len(self._op), sum(widths)), np.int32), 0
+        for width, pieces in zip(widths, self._pieces, strict=True):
+            whole[:, begin : begin + width] = np.reshape(pieces, (width, -1)).T
+            begin += width
         return self._pool.rows(whole)
 
     def _numbers(self, values: pa.Array) -> Places:
@@ -111,7 +114,7 @@ class _Rows:
             columns = (len(self._shape.columns), len(self._op))
             whole = np.full(columns, TEXT, np.uint8)
             kinds = np.where(self._deletes, whole if gone is None else gone, whole if kinds is None else kinds)
-        return self._trim(kinds)
+        return self._trim(None if kinds is not None and kinds.size and kinds.min() == TEXT else kinds)
 
     def _old_kinds(self) -> Kinds | None:
         kinds = _kinds(self._before)
@@ -132,15 +135,18 @@ class _Rows:
 
     def _cells(self, cells: int, places: Places, kinds: Kinds | None) -> Places | int:
         """Two pieces a column; the answer is what the last cell of each row is."""
+        block = np.empty((2 * len(places), len(self._op)), np.int32)
+        first = cells + variant(np.arange(len(places), dtype=np.int32), ABSENT, ABSENT)[:, None]
         if kinds is None:
-            for at, values in enumerate(places):
-                self._pieces += [cells + variant(at, TEXT if at else ABSENT, TEXT), values]
-            return TEXT
-        last = np.zeros(len(self._op), np.int32)
-        for at, (values, kind) in enumerate(zip(places, kinds, strict=True)):
-            literal = variant(at, 0, 0) + cells
-            self._pieces += [literal + 3 * last + kind, np.where(kind == TEXT, values, literal)]
-            last = np.where(kind == ABSENT, last, kind.astype(np.int32))
+            block[0::2], block[1::2] = first + variant(0, TEXT, TEXT), places
+            block[:1] = cells + variant(0, ABSENT, TEXT)
+            self._pieces.append(block)
+            return TEXT if len(places) else ABSENT
+        before = _before(kinds)
+        block[0::2] = first + 3 * before[:-1] + kinds
+        block[1::2] = np.where(kinds == TEXT, places, first)
+        self._pieces.append(block)
+        last: Places = before[-1]
         return last
 
     def _end(self, last: Places | int) -> None:
@@ -167,6 +173,16 @@ def _kinds(values: Sequence[pa.Array]) -> Kinds | None:
         if array.null_count:
             kinds[at, pc.is_null(array).to_numpy(zero_copy_only=False)] = NULL
     return kinds
+
+
+def _before(kinds: Kinds) -> Places:
+    """What the last cell before each one is, absent ones passed over; one line more, for what follows the last."""
+    whole = np.zeros((len(kinds) + 1, kinds.shape[1]), np.int32)
+    whole[1:] = kinds
+    if kinds.size and kinds.min() == ABSENT:
+        there = np.where(whole > ABSENT, np.arange(len(whole))[:, None], 0)
+        whole = np.take_along_axis(whole, np.maximum.accumulate(there, axis=0), axis=0)
+    return whole
 
 
 def _differs(old: pa.Array, new: pa.Array) -> npt.NDArray[np.bool_]:

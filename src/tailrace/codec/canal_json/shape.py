@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ from tailrace.change.schema import Column, TableSchema
 from tailrace.codec.canal_json.options import CanalJsonOptions
 from tailrace.codec.canal_json.types import SqlType, mysql_type, sql_type
 from tailrace.codec.columns import visible
-from tailrace.codec.pieces import by_type
+from tailrace.codec.pieces import Places, by_type
 
 ABSENT, NULL, TEXT = 0, 1, 2
 TYPES = {INSERT: "INSERT", UPDATE: "UPDATE", DELETE: "DELETE"}
@@ -29,12 +30,14 @@ _VARIANTS = 9
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`fields` are the places of the columns in the table's struct; `in_key` tells those of the handle key."""
+    """`fields` are the places of the columns in the table's struct; `in_key` tells those of the handle key. `groups`
+    are the columns by type, `pairs` those of two images one after the other."""
 
     table: TableSchema
     columns: tuple[Column, ...]
     fields: tuple[int, ...]
     groups: dict[pa.DataType, list[int]]
+    pairs: dict[pa.DataType, list[int]]
     in_key: npt.NDArray[np.bool_]
     heads: tuple[bytes, bytes, bytes]
     names: tuple[str, ...]
@@ -56,6 +59,7 @@ class Shape:
             columns=columns,
             fields=tuple(places[column.name] for column in columns),
             groups=by_type(columns),
+            pairs=by_type(columns + columns),
             in_key=in_key,
             heads=tuple(f'{opening(table)}{TYPES[op]}","es":'.encode() for op in sorted(TYPES)),  # type: ignore[arg-type]
             names=names,
@@ -106,7 +110,15 @@ def opening(table: TableSchema) -> str:
     return f'{{"id":0,{where},"pkNames":[{keys}],"isDdl":false,"type":"'
 
 
-def variant(column: int, before: int, kind: int) -> int:
+@overload
+def variant(column: int, before: int, kind: int) -> int: ...
+
+
+@overload
+def variant(column: Places, before: int, kind: int) -> Places: ...
+
+
+def variant(column: int | Places, before: int, kind: int) -> int | Places:
     """Which of `Shape.cells` stands before a column's value; an absent cell's is empty."""
     return _VARIANTS * column + 3 * before + kind
 

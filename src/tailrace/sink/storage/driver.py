@@ -3,6 +3,7 @@
 Invariants:
 
 * a final name is given only by `carry_out`, and only for a naming that the ledger holds;
+* no naming is saved before the owner's mark was seen to be this subscription's;
 * where it is not known whether a naming was saved, the ledger is asked before anything is numbered;
 * numbers are counted in memory only from what was carried out, and looked up anew whenever a commit broke off.
 """
@@ -60,6 +61,7 @@ class Driver:
         if not files:
             self._store.remove_folder(cut_folder(cut.epoch, cut.number))
             return
+        self._owner.confirm()
         check_staged(self._store, cut_folder(cut.epoch, cut.number), files)
         self._store.settle()
         needed = self._schemas.needed(files)

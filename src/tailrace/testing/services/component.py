@@ -1,11 +1,14 @@
 """What a real component is to this room: a program of an exact version that runs on loopback for tests.
 
 A `Component` is data and three functions, so that one more of them is one more entry in `catalogue`. It never
-listens on anything but 127.0.0.1, and never touches a program that was installed by somebody else.
+listens on anything but 127.0.0.1, and never touches a program that was installed by somebody else. A `Tool` is a
+program that is called and not left running.
 """
 
 from __future__ import annotations
 
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,3 +49,24 @@ class Component:
     command: Callable[[Path, Place], Command]
     ready: Callable[[Place], bool]
     patience: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """`install` as a component's; `found` gives the program's path where it is there."""
+
+    name: str
+    what: str
+    install: Callable[[Path, Tell], Path]
+    found: Callable[[Path], Path | None]
+
+
+def answers(url: str) -> bool:
+    """Whether somebody answers there; that he refuses is an answer too."""
+    try:
+        urllib.request.urlopen(url, timeout=2).close()
+    except urllib.error.HTTPError as refused:
+        refused.close()
+    except OSError:
+        return False
+    return True

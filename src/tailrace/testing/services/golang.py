@@ -20,22 +20,28 @@ from tailrace.testing.services.component import Tell
 
 @dataclass(frozen=True, slots=True)
 class GoProgram:
-    """A main package of a module at a version; `hash` is Go's h1 of the module's source."""
+    """A main package of a module at a version; `hash` is Go's h1 of the module's source, `tags` what is left out."""
 
     module: str
     version: str
     hash: str
     package: str
+    tags: str = ""
 
     @property
     def name(self) -> str:
-        return f"{self.module.rpartition('/')[2]}-{self.version}"
+        return f"{(self.package.strip('./') or self.module).rpartition('/')[2]}-{self.version}"
+
+    def found(self, folder: Path) -> Path | None:
+        """The path of the program where it was built already."""
+        program = folder / self.name
+        return program if program.exists() else None
 
     def install(self, folder: Path, tell: Tell) -> Path:
         """The path of the program below `folder`, built first where it is not there."""
+        if (built := self.found(folder)) is not None:
+            return built
         program = folder / self.name
-        if program.exists():
-            return program
         go = shutil.which("go")
         if go is None:
             raise NotInstalled(
@@ -56,6 +62,7 @@ class GoProgram:
             "GOPATH": str(scratch / "path"),
             "GOCACHE": str(scratch / "cache"),
             "GOFLAGS": "-modcacherw",
+            "GOWORK": "off",
             # The hash below is the check; a second one by a server would only be one more thing to be away.
             "GONOSUMDB": self.module,
             "CGO_ENABLED": "0",
@@ -65,7 +72,8 @@ class GoProgram:
         if found["Sum"] != self.hash:
             raise NotInstalled(f"{source} has the hash {found['Sum']}, not {self.hash}: it is not what was pinned")
         target = scratch / self.name
-        build = [go, "build", "-mod=readonly", "-trimpath", "-ldflags=-s -w", "-o", str(target), self.package]
+        build = [go, "build", "-mod=readonly", "-trimpath", "-ldflags=-s -w", "-o", str(target)]
+        build += [*(("-tags", self.tags) if self.tags else ()), self.package]
         self._go(build, Path(found["Dir"]), env)
         return target
 

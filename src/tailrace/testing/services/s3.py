@@ -5,8 +5,6 @@ It honours conditional puts, as S3 does. Unlike S3 it cannot hold both a key `a`
 
 from __future__ import annotations
 
-import urllib.error
-import urllib.request
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +12,7 @@ from urllib.parse import urlencode
 
 import pyarrow.fs
 
-from tailrace.testing.services.component import Command, Component, Place
+from tailrace.testing.services.component import Command, Component, Place, answers
 from tailrace.testing.services.golang import GoProgram
 
 ACCESS_KEY = "tailrace"
@@ -76,20 +74,10 @@ def _command(program: Path, place: Place) -> Command:
     return Command(argv, {"ROOT_ACCESS_KEY": ACCESS_KEY, "ROOT_SECRET_KEY": place.secret})
 
 
-def _ready(place: Place) -> bool:
-    try:
-        urllib.request.urlopen(f"http://{place.address}/", timeout=2).close()
-    except urllib.error.HTTPError as refused:
-        refused.close()  # It answers; that it wants a signature is right.
-    except OSError:
-        return False
-    return True
-
-
 COMPONENT = Component(
     name="s3",
     what=f"S3 object store (versitygw {PROGRAM.version})",
     install=PROGRAM.install,
     command=_command,
-    ready=_ready,
+    ready=lambda place: answers(f"http://{place.address}/"),
 )

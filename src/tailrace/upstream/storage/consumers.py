@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from tailrace.change.tso import Ts
 from tailrace.errors import DecodeError
@@ -46,6 +46,9 @@ class ConsumerManager:
         self._unsettled: dict[str, tuple[TableVersionConsumer, KnownFile]] = {}
         self._gaps: set[Place] = set()
         self._described: set[Place] = set()
+        self._touched: set[Place] = set()
+        self._unassigned = False
+        self._followed = 0
         self._owners: dict[Place, TableConsumer] = {}
         self._versions: dict[Folder, dict[Ts, TableVersionConsumer]] = defaultdict(dict)
         self._refreshed = -1e9
@@ -80,44 +83,49 @@ class ConsumerManager:
     def _take(self) -> None:
         exposed = self._reader.expose()
         self._asked += self._reader.requests
-        new_schemas = self._read_schemas(exposed.schemas, exposed.checkpoint)
-        touched, new_versions = self._dispatch(exposed.files)
-        if new_schemas:
-            self.history = History(list(self._entries.values()), self._late)
-        if new_schemas or new_versions:
+        # Files first: an error of what follows must not make them forgotten.
+        self._unread |= {path.path: path for path in exposed.schemas}
+        self._touched |= self._dispatch(exposed.files)
+        self._read_schemas(exposed.checkpoint)
+        if self._unassigned:
+            if len(self._entries) > self._followed:
+                self.history = History(list(self._entries.values()), self._late)
+                self._followed = len(self._entries)
             self._assign()
+            self._unassigned = False
         self._stamp(exposed.checkpoint)
+        touched, self._touched = self._touched, set()
         self._check_gaps(touched)
         self.checkpoint = exposed.checkpoint
 
-    def _read_schemas(self, paths: Iterable[SchemaPath], checkpoint: Ts) -> bool:
-        self._unread |= {path.path: path for path in paths}
+    def _read_schemas(self, checkpoint: Ts) -> None:
         waiting = list(self._unread.values())
+        broken: DecodeError | None = None
         for path, data in zip(
             waiting, self._store.each(lambda each: self._store.read(each.path), waiting), strict=True
         ):
             try:
                 entry = entry_of(path, data or b"", self._member_texts)
-            except DecodeError:
-                if path.version <= checkpoint:
-                    raise
+            except DecodeError as error:
+                broken = error if path.version <= checkpoint else broken
                 continue
             self._entries[path.path] = entry
             self._described.add((entry.folder, entry.version))
             del self._unread[path.path]
-        return bool(waiting) and len(self._unread) < len(waiting)
+            self._unassigned = True
+        if broken is not None:
+            raise broken
 
-    def _dispatch(self, files: Sequence[DataFile]) -> tuple[set[Place], bool]:
-        """Which versions got files, and whether one of them is new."""
-        new = False
+    def _dispatch(self, files: Sequence[DataFile]) -> set[Place]:
+        """Which versions got files."""
         for file in files:
             versions = self._versions[file.folder]
             consumer = versions.get(file.version)
             if consumer is None:
-                new = True
+                self._unassigned = True
                 consumer = versions[file.version] = TableVersionConsumer(file.folder, file.version)
             self._unsettled[file.path] = (consumer, consumer.add(file))
-        return {(file.folder, file.version) for file in files}, new
+        return {(file.folder, file.version) for file in files}
 
     def _assign(self) -> None:
         """Which versions belong to which table: a folder may have been several tables' in turn."""

@@ -116,7 +116,7 @@ class Pages:
         if schema is None:
             raise DecodeError("its table version has no schema file", position=file.path)
         batches = self._settings.decoder.decode(_ended(data, self._settings.terminator), schema, file.path)
-        return batches if self._settings.stamps else _placed(batches, known.first)
+        return _seen(batches, known, table) if self._settings.stamps else _placed(batches, known.first)
 
 
 def _read(token: bytes) -> tuple[Ts, int]:
@@ -131,6 +131,16 @@ def _within(after: Ts, upto: Ts) -> Callable[[ChangeBatch], ChangeBatch]:
         return batch if (begin, end) == (0, len(stamps)) else batch.slice(begin, end - begin)
 
     return cut
+
+
+def _seen(batches: Iterator[ChangeBatch], known: KnownFile, table: TableConsumer) -> Iterator[ChangeBatch]:
+    """A file that was mended after its ends were read may hold more than they said."""
+    for batch in batches:
+        last = int(batch.commit_ts[-1].as_py()) if batch.num_rows else 0
+        if last > known.last:
+            known.last = last
+            table.changed()
+        yield batch
 
 
 def _placed(batches: Iterator[ChangeBatch], ts: Ts) -> Iterator[ChangeBatch]:

@@ -34,6 +34,7 @@ class StorageReader:
         self._store = store
         self._form = form
         self._listing = store.listing()
+        self._listed: list[tuple[str, int]] = []
         self.ours = OWN in store.folders("")
         self.checkpoint: Ts = 0
         self.requests = 0
@@ -41,8 +42,11 @@ class StorageReader:
     def expose(self) -> Exposed:
         """Raises DecodeError for a `metadata` that cannot be read, or a data file in no place of the layout."""
         self.checkpoint = max(self.checkpoint, self._checkpoint())
-        found = [self._form.read(path, size) for path, size in self._listing.round()]
+        self._listed += self._listing.round()
         self.requests = self._listing.requests
+        found = [self._form.read(path, size) for path, size in self._listed]
+        # Only now: what could not be read is in the next round too.
+        self._listed = []
         schemas = tuple(each for each in found if isinstance(each, SchemaPath))
         files = tuple(each for each in found if isinstance(each, DataFile))
         return Exposed(self.checkpoint, schemas, files)

@@ -8,6 +8,7 @@ order, bounded by `metadata`'s checkpoint. There is no snapshot: what a table he
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from tailrace.change.ddl import DdlEvent
@@ -76,6 +77,7 @@ class StorageUpstream:
         return [_range(table.table_id)]
 
     def closed_routes(self, table: TableSchema, since: Ts) -> list[Range]:
+        """Files have no ranges that split or merge: a table is one run of them."""
         return []
 
     def route(self, range_id: int) -> Route:
@@ -116,12 +118,14 @@ class StorageUpstream:
         token: bytes,
         within: Sequence[Within] = (),
     ) -> LogPage:
-        """Without a snapshot a table is never delivered in part, so `within` is always empty."""
+        """Whole tables only: without snapshots there are no keys that have had less than others."""
         self.consumers.reach(upto_ts)
         return self._pages.page(self._table(range.table_id), from_ts, upto_ts, limit_bytes, token)
 
     def ddl(self, after: Ts, upto: Ts) -> list[DdlEvent]:
-        return [event for event in self.consumers.history.events if after < event.commit_ts <= upto]
+        events = self.consumers.history.events
+        begin = bisect_right(events, after, key=lambda event: event.commit_ts)
+        return events[begin : bisect_right(events, upto, key=lambda event: event.commit_ts)]
 
     def ddl_resolved(self) -> Ts:
         self.consumers.refresh()

@@ -38,7 +38,6 @@ def test_the_changes_of_a_folder_leave_the_keys_of_its_source(tree: str, name: s
         table=f"`{schema}`.`{table}`",
         config=str(TREES / tree / "changefeed.toml"),
         mergeSchema="true",
-        virtualColumns=",".join(f"`{column}`" for column in expected.get("virtual", ())),
     )
     held: dict[tuple[str, ...], str] = {}
     for row in found:

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from pyspark.sql.datasource import GreaterThan, LessThanOrEqual
 
+from tailrace.change.schema import Column
 from tailrace.change.tso import compose
+from tailrace.change.types import ColumnType
 from tailrace.codec.csv import CsvOptions
 from tailrace.errors import ConfigError, DecodeError, NotFound, PositionLost, SchemaChanged
 from tailrace.pipeline.view.folder import index as index_module
@@ -220,7 +222,7 @@ def test_a_start_below_what_is_kept_is_refused(folder: Folder) -> None:
 
 
 def test_a_start_before_the_table_was_made_is_none_the_less_whole(folder: Folder) -> None:
-    table = folder.version(orders(), 3, "CREATE TABLE orders")
+    table = folder.version(orders(), 3, "CREATE TABLE orders (id BIGINT PRIMARY KEY, name VARCHAR(200))")
     folder.rows(table, 1, numbered(3, ts=101))
     folder.checkpoint(1000)
     assert ids(batch_rows(folder.path, startTs="5")) == [0, 1, 2]
@@ -250,3 +252,17 @@ def test_a_configuration_that_cannot_be_read_is_named(folder: Folder) -> None:
     other = folder.put("kafka.toml", b'[sink]\nprotocol = "open-protocol"\n')
     with pytest.raises(ConfigError, match="protocol"):
         batch_rows(folder.path, config=str(other))
+
+
+def test_what_a_schema_file_leaves_out_is_known_from_the_statements(folder: Folder) -> None:
+    state = Column(3, "state", ColumnType("enum", elems=("new", "sent, whole")))
+    double = Column(4, "twice", ColumnType("bigint", 20))
+    query = (
+        "CREATE TABLE orders (id BIGINT PRIMARY KEY, name VARCHAR(200), state ENUM('new','sent, whole'),"
+        " twice BIGINT GENERATED ALWAYS AS (id * 2) VIRTUAL)"
+    )
+    folder.version(orders(columns=(ID, NAME, state, double)), 3, query)
+    folder.rows(orders(columns=(ID, NAME, state)), 1, [("I", 101, (1, "x", 2))])
+    folder.checkpoint(1000)
+    (row,) = batch_rows(folder.path)
+    assert (row["state"], "twice" in row) == ("sent, whole", False)

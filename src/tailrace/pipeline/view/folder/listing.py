@@ -12,14 +12,13 @@ import json
 import re
 from dataclasses import dataclass, replace
 
-from tailrace.change import schema_file
-from tailrace.change.schema import Column
 from tailrace.change.tso import Ts
-from tailrace.change.types import ColumnType
 from tailrace.errors import DecodeError, NotFound
 from tailrace.pipeline.view.folder.place import Found, Place
 from tailrace.pipeline.view.options import ViewOptions
 from tailrace.pipeline.view.origin import REWRITES, Version
+from tailrace.upstream.storage.paths import Folder, SchemaPath
+from tailrace.upstream.storage.schemas import Remembered, entry_of
 
 _DATA = re.compile(r"CDC(?:_([0-9]+)_)?([0-9]+)\.(?:csv|json)")
 _SCHEMA = re.compile(r"schema_([0-9]+)_([0-9]{10})\.json")
@@ -111,17 +110,18 @@ def _data(file: Found, parts: tuple[str, ...], yearly: bool) -> DataFile | None:
 
 
 def _versions(place: Place, found: list[tuple[Found, tuple[Ts, int]]], options: ViewOptions) -> tuple[Version, ...]:
+    """Of each version its first file. Queries say what schema files leave out: virtual columns, members of enums."""
     texts = place.each(lambda item: _schema_text(place, item[0]), found)
-    known: dict[Ts, Version] = {}
-    for (file, (ts, checksum)), text in sorted(zip(found, texts, strict=True), key=lambda each: each[0][0].path):
-        said = schema_file.parse(text or b"", file.path)
-        if said.version != ts:
-            raise DecodeError(f"the schema file is of version {said.version}, its name says {ts}", position=file.path)
-        said.check(checksum, file.path)
-        whole = said.table(options.schema, options.table)
-        columns = tuple(_readable(column) for column in whole.columns if column.name not in options.virtual)
-        rewrites = bool(said.query) and said.type in REWRITES
-        known.setdefault(ts, Version(ts, replace(whole, columns=columns), said.query, rewrites))
+    folder, said, known = Folder(options.schema, options.table), Remembered(), dict[Ts, Version]()
+    for (file, (ts, checksum)), text in sorted(zip(found, texts, strict=True), key=lambda each: each[0][1][0]):
+        entry = entry_of(SchemaPath(folder, ts, checksum, file.path), text or b"")
+        if ts in known:
+            continue
+        said = said.after(entry.statement) if entry.statement else said
+        whole = said.table(entry, 0)
+        columns = tuple(column for column in whole.columns if column.name not in options.virtual)
+        rewrites = bool(entry.query) and entry.type in REWRITES
+        known[ts] = Version(ts, replace(whole, columns=columns), entry.query, rewrites)
     return tuple(known[ts] for ts in sorted(known))
 
 
@@ -129,10 +129,3 @@ def _versions(place: Place, found: list[tuple[Found, tuple[Ts, int]]], options: 
 def _schema_text(place: Place, file: Found) -> bytes | None:
     """Schema files never change, and a stream looks at them again and again."""
     return place.read(file.path)
-
-
-def _readable(column: Column) -> Column:
-    """Members are text where the file does not list them."""
-    if column.type.name in {"enum", "set"} and not column.type.elems:
-        return replace(column, type=ColumnType("varchar", charset="utf8mb4"))
-    return column

@@ -26,7 +26,8 @@ from tailrace.pipeline.view.origin import Limits, Portion, Span, Traits, Version
 # A date folder's date is that of a clock somewhere on earth, not before the commit; clocks differ a little.
 _CLOCKS = timedelta(days=2)
 _SHARES = 8
-_LEAST = 4 << 20
+# A task costs as long as some megabytes do.
+_LEAST = 10 << 20
 
 
 class FolderOrigin:

@@ -100,6 +100,7 @@ class Place:
         )
 
 
+@functools.lru_cache(maxsize=64)
 def sink_config(uri: str, toml: str) -> SinkConfig:
     """What a changefeed's URI and TOML say of its files. Without a protocol anywhere it is csv."""
     full = f"file://{Path(uri).absolute()}" if "://" not in uri else uri

@@ -22,6 +22,7 @@ from tailrace.sink.mysql.coalesce import by_key, by_row
 from tailrace.sink.mysql.sqlite import definitions
 from tailrace.sink.mysql.sqlite.ddl import Ddl
 from tailrace.sink.mysql.sqlite.definitions import Definition, Definitions, quoted
+from tailrace.sink.mysql.sqlite.functions import register
 from tailrace.sink.mysql.sqlite.values import rows
 from tailrace.sink.mysql.target import Mark
 
@@ -173,6 +174,7 @@ class SqliteTarget:
             f"CREATE TABLE IF NOT EXISTS {definitions.TABLE} (schema TEXT, name TEXT, definition TEXT, "
             "PRIMARY KEY (schema, name))"
         )
+        register(connection, self._zone)
         self._definitions = Definitions(connection)
         self._ddl = Ddl(connection, self._definitions, self._zone)
         return connection

@@ -95,12 +95,12 @@ class Ddl:
         new = replace(old, columns=table.row_columns, partitioning=partitioning)
         new = replace(new, keys=_spelled(_keys_after(old, statement), new))
         renamed = {after: before for before, after in statement.renamed_columns}
-        names = {column.name for column in old.columns}
+        names = {column.name.lower() for column in old.columns}
         sources = {column.name: renamed.get(column.name, column.name) for column in new.columns}
         fills = {
             column.name: default_of(column, event.commit_ts, self._zone)
             for column in new.columns
-            if sources[column.name] not in names
+            if sources[column.name].lower() not in names
         }
         self._tables.reshape(old, new, sources, fills)
 

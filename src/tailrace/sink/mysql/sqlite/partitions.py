@@ -5,6 +5,7 @@ RANGE, LIST and HASH are computed from the definition; rows of KEY cannot be tol
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from tailrace.change.statement import Part, Partitioning, PartitionStep
 from tailrace.errors import SinkRefused
 
 _ENDLESS = "MAXVALUE"
+_CHARSET = re.compile(r"\b_[A-Za-z0-9]+(?=')")
 
 
 def condition(partitioning: Partitioning | None, names: Sequence[str], table: str) -> str:
@@ -52,6 +54,11 @@ def after(partitioning: Partitioning | None, step: PartitionStep) -> Partitionin
     return replace(partitioning, parts=tuple(parts), count=count)
 
 
+def _plain(text: str) -> str:
+    """Without the character set that TiDB writes before a string."""
+    return _CHARSET.sub("", text)
+
+
 def _parts(partitioning: Partitioning) -> Sequence[Part]:
     if partitioning.parts:
         return partitioning.parts
@@ -59,7 +66,7 @@ def _parts(partitioning: Partitioning) -> Sequence[Part]:
 
 
 def _of(partitioning: Partitioning, number: int, part: Part, table: str) -> tuple[str, str]:
-    by = partitioning.by
+    by, part = _plain(partitioning.by), replace(part, bound=_plain(part.bound))
     if partitioning.kind == "hash":
         return part.name, f"abs(coalesce({by}, 0)) % {len(_parts(partitioning))} = {number}"
     if partitioning.kind == "list":
@@ -70,7 +77,7 @@ def _of(partitioning: Partitioning, number: int, part: Part, table: str) -> tupl
         raise SinkRefused(
             f"rows of a partition by {partitioning.kind.upper()} cannot be told apart in this target", table=table
         )
-    below = partitioning.parts[number - 1].bound if number else ""
+    below = _plain(partitioning.parts[number - 1].bound) if number else ""
     texts = [] if part.bound.strip("() ").upper() == _ENDLESS else [f"({by}) < ({part.bound})"]
     if below:
         texts.append(f"({by}) >= ({below})")

@@ -10,7 +10,7 @@ from tailrace.change.schema import Column
 from tailrace.errors import SinkRefused
 from tailrace.sink.mysql.sqlite.convert import converter
 from tailrace.sink.mysql.sqlite.definitions import Definition, Definitions, quoted, table_name
-from tailrace.sink.mysql.sqlite.values import declared
+from tailrace.sink.mysql.sqlite.values import declared, form
 
 _NEW = "_tailrace_new"
 _CONVERT = "_tailrace_convert"
@@ -72,14 +72,14 @@ class Tables:
             self._definitions.put(new)
             return
         self._make(_NEW, new)
-        kinds = {column.name: column for column in old.columns}
+        kinds = {column.name.lower(): column for column in old.columns}
         values, given = [], []
         for number, column in enumerate(new.columns):
-            source = kinds.get(sources.get(column.name, ""))
+            source = kinds.get(sources.get(column.name, "").lower())
             if source is None:
                 values.append("?")
                 given.append(fills[column.name])
-            elif source.type == column.type:
+            elif form(source.type) == form(column.type):
                 values.append(quoted(source.name))
             else:
                 self._connection.create_function(f"{_CONVERT}_{number}", 1, converter(column.type, source.type))
@@ -122,7 +122,7 @@ class Tables:
 def _shape(definition: Definition) -> tuple[object, ...]:
     """What of a definition is in SQLite's CREATE TABLE."""
     primary = next((key.columns for key in definition.keys if key.primary), ())
-    return (primary, *((column.name, column.type) for column in definition.columns))
+    return (primary, *((column.name, form(column.type)) for column in definition.columns))
 
 
 def _column(column: Column) -> str:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailrace.change.schema import Column
-from tailrace.change.types import ColumnType
+from tailrace.change.types import TEMPORAL_NAMES, ColumnType
 from tailrace.codec.members import set_text
 
 _LARGEST = (1 << 63) - 1
@@ -29,6 +29,17 @@ def declared(kind: ColumnType) -> str:
         return ""
     number = kind.is_integer or kind.name == "year" or (kind.name == "enum" and not kind.elems)
     return "INTEGER" if number else "TEXT"
+
+
+def form(kind: ColumnType) -> tuple[object, ...]:
+    """What of a type shows in its stored values: where this stays, a change of type changes no value."""
+    if kind.is_binary:
+        return ("bytes", kind.length if kind.name == "binary" else -1)
+    if kind.name == "decimal" or kind.name in TEMPORAL_NAMES:
+        return (kind.name, kind.fraction)
+    if kind.name in ("float", "double", "json"):
+        return (kind.name,)
+    return (declared(kind),)
 
 
 def stored(values: pa.ChunkedArray, column: Column) -> list[Any]:
