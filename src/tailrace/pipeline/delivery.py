@@ -151,7 +151,7 @@ class Delivery:
     def begin(self, slots: int) -> Cargo | Rest:
         """What has to be carried next, in tasks of which so many run at once, or how long there is nothing to do."""
         self._release_what_is_delivered()
-        if newcomers_read(self._progress) and not behind(self._progress) and self._turns.until_cut() == 0:
+        if self._progress.reading and self._turns.until_cut() == 0 and newcomers_read(self._progress):
             self._hold(self._territory.renew(self._progress))
             self._turns.cut()
         if self._progress.reading and not behind(self._progress):
@@ -269,7 +269,7 @@ class Delivery:
         self._breaths = 0
         cut = self._next_cut("log", self._progress.reached, to_ts)
         by_range = {each.range_id: each for each in frontiers}
-        wanted = within(self._progress, self._territory.tables)
+        wanted = within(self._progress)
         pieces = log_pieces(
             cut, self._progress.ranges, self._territory.routes, by_range, self._sink.capabilities, slots, wanted
         )
