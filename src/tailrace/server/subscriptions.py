@@ -105,7 +105,8 @@ class Subscriptions:
 def _status(record: Subscription, report: AgedReport | None) -> Status:
     """The checkpoint is what is durable in the sink: of time without changes the ledger hears only now and then."""
     durable = report.report.to_ts if report is not None else 0
-    return Status(replace(record, checkpoint_ts=max(record.checkpoint_ts, durable)).masked(), report)
+    shown = record.masked()
+    return Status(replace(shown, checkpoint_ts=durable) if durable > shown.checkpoint_ts else shown, report)
 
 
 @dataclass(slots=True)
