@@ -8,13 +8,13 @@ from __future__ import annotations
 import signal
 import sys
 from pathlib import Path
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
 from tailrace import plugins
 from tailrace.change.tso import MAX_TS, moment
 from tailrace.cli.consume_progress import Line
+from tailrace.config import zone_named
 from tailrace.config.uri import parse_uri
 from tailrace.errors import ConfigError, NotFound
 from tailrace.pipeline import worker
@@ -64,7 +64,7 @@ def consume(
     """Carry the changes in STORAGE_URI, a folder or bucket of TiCDC's layout, into a database, exactly once."""
     if once and until is not None:
         raise click.UsageError("--once and --until exclude each other")
-    _check_zone(time_zone)
+    zone = zone_named(time_zone)
     if without_commit_ts:
         storage_uri += ("&" if "?" in storage_uri else "?") + "without-commit-ts=true"
     text = config.read_text(encoding="utf-8") if config else ""
@@ -78,7 +78,7 @@ def consume(
         signal.signal(signum, lambda *_: solo.stop())
     done = solo.carry(Assignment(NAME, 0, upstream, sink, rules or EVERYTHING, start=START, end_ts=end), _runner(spark))
     line.close()
-    when = moment(done.to_ts, ZoneInfo(time_zone)).isoformat(timespec="milliseconds") if done.to_ts > 1 else "nothing"
+    when = moment(done.to_ts, zone).isoformat(timespec="milliseconds") if done.to_ts > 1 else "nothing"
     click.echo(f"consumed {done.report.rows:,} rows in {done.report.cuts:,} cuts, up to {done.to_ts} ({when})")
 
 
@@ -88,13 +88,6 @@ def state_of(into: str) -> Path:
     if uri.scheme == "sqlite":
         return Path(f"{Path(uri.path.removeprefix('/')).absolute()}-tailrace/progress.db")
     raise ConfigError(f"--state must say where the progress of a {uri.scheme}:// target is kept")
-
-
-def _check_zone(name: str) -> None:
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError) as error:
-        raise ConfigError(f"--time-zone is {name!r}; it must be a name such as Asia/Shanghai or UTC") from error
 
 
 def _verify(spec: SinkSpec) -> None:

@@ -144,10 +144,6 @@ class Upstream(Protocol):
         """The tables that exist at `at` and match, without views."""
         ...
 
-    def has_snapshot(self) -> bool:
-        """Whether the rows of a table at a version can be read, or only its changes."""
-        ...
-
     def arrivals(self) -> int:
         """A number that rises whenever `tables` or `routes` may have gained something that no DDL event announces.
 

@@ -203,9 +203,6 @@ class MemoryUpstream:
             alive = [self._version(each, at) for each in self._store.tables.values() if not 0 < each.dropped <= at]
         return [table for table in alive if table is not None and rules.matches(table.schema, table.name)]
 
-    def has_snapshot(self) -> bool:
-        return True
-
     def arrivals(self) -> int:
         return 0
 

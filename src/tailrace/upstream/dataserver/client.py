@@ -68,9 +68,6 @@ class DataServerUpstream:
         tables = (table_of(message) for message in found)
         return [table for table in tables if not table.is_view and rules.matches(table.schema, table.name)]
 
-    def has_snapshot(self) -> bool:
-        return True
-
     def arrivals(self) -> int:
         return 0
 

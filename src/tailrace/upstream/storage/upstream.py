@@ -64,9 +64,6 @@ class StorageUpstream:
         found = self.consumers.history.tables(at)
         return [table for table in found if rules.matches(table.schema, table.name)]
 
-    def has_snapshot(self) -> bool:
-        return False
-
     def arrivals(self) -> int:
         return self.consumers.arrivals
 
