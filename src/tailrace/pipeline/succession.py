@@ -13,7 +13,7 @@ from dataclasses import replace
 from tailrace.change.ranges import Range
 from tailrace.change.tso import Ts
 from tailrace.errors import StaleRoute
-from tailrace.progress.interval import Intervals, cut, joined, missing, present, spans
+from tailrace.progress.interval import Intervals, cut, joined, missing, present, raised, spans
 from tailrace.progress.position import Progress, RangeProgress, Stage
 from tailrace.upstream.base import Frontier
 
@@ -26,7 +26,9 @@ def followed(
     Raises StaleRoute where the ranges of now hold keys of which nothing was saved.
     """
     known = {each.range_id: each for each in positions}
-    whole = joined(each for position in _living(positions) for each in position.intervals)
+    same = {route.id for route in living if (mine := known.get(route.id)) is not None and mine.describes(route)}
+    gone = [position for position in _living(positions) if position.range_id not in same]
+    whole = joined(each for position in gone for each in position.intervals)
     found = [_inherited(known, route, whole) for route in living]
     ids = {route.id for route in living}
     return found + [_drained_on(known, route) for route in closed if route.id not in ids]
@@ -100,6 +102,24 @@ def renewed(progress: Progress, version: Ts) -> Progress:
         return replace(position, current_snapshot_version=version, through_ts=0, listed=()).with_intervals(intervals)
 
     return replace(progress, ranges=tuple(map(moved, progress.ranges)))
+
+
+def delivered_through(progress: Progress, ts: Ts) -> Progress:
+    """What is delivered at all is so through a ts, as each range says for itself; the others are being read."""
+
+    def moved(position: RangeProgress) -> RangeProgress:
+        if position.stage is Stage.DRAINING:
+            return position
+        return position.with_intervals(raised(position.intervals, ts))
+
+    return replace(progress, to_ts=0, ranges=tuple(map(moved, progress.ranges)))
+
+
+def newcomers_read(progress: Progress) -> bool:
+    """Whether the tables that are being read came later than others, whose changes should not wait for them."""
+    reading = [each.init_snapshot_version for each in progress.ranges if each.stage is Stage.SNAPSHOT]
+    others = [each.init_snapshot_version for each in progress.ranges if each.stage is Stage.LOG]
+    return bool(reading and others) and min(reading) > min(others)
 
 
 def version_of(progress: Progress) -> Ts:

@@ -99,7 +99,18 @@ class Scene:
         with self._reviving:
             for server in self.servers:
                 if not server.alive:
-                    server.start()
+                    self._start(server)
+
+    def _start(self, server: ServerProcess) -> None:
+        """As whatever watches over servers does: one that could not start, because the meta database was away, is
+        started again."""
+        end = time.monotonic() + PATIENCE_S
+        while not server.alive:
+            try:
+                server.start()
+            except MetaAway:
+                if time.monotonic() > end:
+                    raise
 
     def revive_store(self) -> None:
         with self._reviving:

@@ -40,6 +40,8 @@ _WAIT_SECONDS = 0.1
 class StorageUpstream:
     """`file://`, `nfs://`, `s3://`, `gcs://`, `gs://`, `azblob://`, `azure://`."""
 
+    has_snapshot = False
+
     def __init__(self, spec: UpstreamSpec) -> None:
         settings = load_settings(spec)
         self._store = open_store(settings.target)
@@ -75,7 +77,6 @@ class StorageUpstream:
         return [_range(table.table_id)]
 
     def closed_routes(self, table: TableSchema, since: Ts) -> list[Range]:
-        """Files have no ranges that split or merge: a table is one run of them."""
         return []
 
     def route(self, range_id: int) -> Route:
@@ -116,7 +117,7 @@ class StorageUpstream:
         token: bytes,
         within: Sequence[Within] = (),
     ) -> LogPage:
-        """Whole tables only: without snapshots there are no keys that have had less than others."""
+        """Without a snapshot a table is never delivered in part, so `within` is always empty."""
         self.consumers.reach(upto_ts)
         return self._pages.page(self._table(range.table_id), from_ts, upto_ts, limit_bytes, token)
 
@@ -147,4 +148,5 @@ class StorageUpstream:
 
 
 def _range(table_id: int) -> Range:
+    """The one range of a table: all of its files."""
     return Range(table_id, table_id, 0, b"", b"", Epoch(), "storage")
