@@ -144,6 +144,8 @@ def _healthy(report: Report, server: Rig, uri: str, place: Path, args: argparse.
     p99 = {kind: _lags(report, kind, probe, names, late, args.tables) for kind, names in of_kind.items()}
     margin = min(BLACKHOLE_LIMIT / p99["blackhole"], FOLDER_LIMIT / p99["folders"])
     report.add("many.healthy.p99_lag_margin", margin)
+    # To stop a server with sinks that hang takes a while: who is impatient has the figures already.
+    print(report.table(), file=sys.stderr, flush=True)
     for at in range(len(BAD)):
         (place / f"order-{at}").unlink(missing_ok=True)
     for at in range(args.subscriptions):

@@ -151,7 +151,7 @@ class Delivery:
     def begin(self, slots: int) -> Cargo | Rest:
         """What has to be carried next, in tasks of which so many run at once, or how long there is nothing to do."""
         self._release_what_is_delivered()
-        if newcomers_read(self._progress) and not behind(self._progress) and self._turns.until_cut() == 0:
+        if self._progress.reading and self._turns.until_cut() == 0 and newcomers_read(self._progress):
             self._hold(self._territory.renew(self._progress))
             self._turns.cut()
         if self._progress.reading and not behind(self._progress):
@@ -269,7 +269,7 @@ class Delivery:
         self._breaths = 0
         cut = self._next_cut("log", self._progress.reached, to_ts)
         by_range = {each.range_id: each for each in frontiers}
-        wanted = within(self._progress, self._territory.tables)
+        wanted = within(self._progress)
         pieces = log_pieces(
             cut, self._progress.ranges, self._territory.routes, by_range, self._sink.capabilities, slots, wanted
         )
@@ -309,9 +309,8 @@ class Delivery:
 
     def _release_what_is_delivered(self) -> None:
         """History is let go only up to what the ledger holds, and seldom while nothing happens."""
-        if self._progress.reading and self._births.until_cut() == 0:
-            since = self._progress.reached or version_of(self._progress)
-            self._territory.pin_ahead(self._upstream.ddl(since, self._upstream.ddl_resolved()))
+        if (self._progress.reading or self._tally.behind) and self._births.until_cut() == 0:
+            self._territory.pin_births(self._progress.reached or version_of(self._progress))
             self._births.cut()
         due = self._releases if self._progress.to_ts == self._saved_ts else self._idle_releases
         if self._saved_ts > self._released_ts and due.until_cut() == 0:

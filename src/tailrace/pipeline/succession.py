@@ -76,19 +76,15 @@ def without(progress: Progress, drained: Collection[int]) -> Progress:
     return replace(progress, ranges=tuple(each for each in progress.ranges if each.range_id not in drained))
 
 
-def within(progress: Progress, tables: Collection[int]) -> dict[int, Intervals | None]:
-    """Of which keys each range's log is wanted: () is all of them, None none. Of ranges of these tables."""
+def within(progress: Progress) -> dict[int, Intervals | None]:
+    """Of which keys each range's log is wanted, None for no key; ranges of tables that are whole are left out."""
+    parted = {each.physical_id for each in progress.ranges if each.stage is Stage.SNAPSHOT or each.listed}
     found: dict[int, Intervals | None] = {}
-    groups: dict[int, list[RangeProgress]] = {}
-    for position in progress.ranges:
-        if position.table_id in tables:
-            groups.setdefault(position.physical_id, []).append(position)
-    for group in groups.values():
-        plain = all(each.stage in (Stage.LOG, Stage.DRAINING) and not each.listed for each in group)
-        whole = () if plain else joined(each for position in _living(group) for each in position.intervals)
+    for physical in parted:
+        group = [each for each in progress.ranges if each.physical_id == physical]
+        whole = joined(each for position in _living(group) for each in position.intervals)
         for position in group:
-            wanted = cut(whole, position.start, position.end)
-            found[position.range_id] = () if plain else (present(wanted) or None)
+            found[position.range_id] = present(cut(whole, position.start, position.end)) or None
     return found
 
 

@@ -130,6 +130,11 @@ class Territory:
         after = self._followed(progress, at, made, newcomers)
         return delivered_through(after, at) if newcomers else after
 
+    def pin_births(self, after: Ts) -> None:
+        """Tables that were made after a ts are pinned from their first moment, however long it takes to get there."""
+        events = self._upstream.ddl(after, self._upstream.ddl_resolved())
+        self.pin_ahead([event for event in events if self.matches(event)])
+
     def pin_ahead(self, events: Sequence[DdlEvent]) -> None:
         """Hold the history of tables that the log is going to bring.
 

@@ -175,6 +175,10 @@ def _ask_upstream(request: SubscribeRequest, chosen: _Choice, findings: _Finding
     try:
         now = upstream.now()
         start = str(now) if request.start == "now" else request.start
+        if start == "snapshot" and not upstream.has_snapshot:
+            findings.add(
+                "start", "this upstream has no snapshot, only changes: start from a timestamp, 1 for all of them"
+            )
         if findings.problems:
             return start, []
         if start.isdigit() and int(start) > now:

@@ -106,6 +106,25 @@ class RepeatsDdl(MemoryUpstream):
         return super().ddl(after - 1, upto)
 
 
+class GivesTheNewValuesAsTheOld(MemoryUpstream):
+    def pull_log(
+        self,
+        range: Range,
+        from_index: int,
+        from_ts: Ts,
+        upto_ts: Ts,
+        limit_bytes: int,
+        token: bytes,
+        within: Sequence[Within] = (),
+    ) -> LogPage:
+        page = super().pull_log(range, from_index, from_ts, upto_ts, limit_bytes, token, within)
+        return replace(page, batches=tuple(map(self.confused, page.batches)))
+
+    def confused(self, batch: ChangeBatch) -> ChangeBatch:
+        before = pc.if_else(pc.equal(batch.op, UPDATE), batch.after, batch.before)
+        return ChangeBatch(batch.table, batch.data.set_column(4, "before", before))
+
+
 class ForgetsClosedLogs(MemoryUpstream):
     def closed_routes(self, table: TableSchema, since: Ts) -> list[Range]:
         return []
@@ -155,26 +174,6 @@ BROKEN_RANGES = [
     (PicksNothing, "test_a_log_is_picked_by_keys_and_what_they_have"),
     (IgnoresWhereToBegin, "test_a_snapshot_goes_on_in_the_heirs"),
 ]
-
-
-class GivesTheNewValuesAsTheOld(MemoryUpstream):
-    def pull_log(
-        self,
-        range: Range,
-        from_index: int,
-        from_ts: Ts,
-        upto_ts: Ts,
-        limit_bytes: int,
-        token: bytes,
-        within: Sequence[Within] = (),
-    ) -> LogPage:
-        page = super().pull_log(range, from_index, from_ts, upto_ts, limit_bytes, token, within)
-        return replace(page, batches=tuple(map(self.confused, page.batches)))
-
-    def confused(self, batch: ChangeBatch) -> ChangeBatch:
-        before = pc.if_else(pc.equal(batch.op, UPDATE), batch.after, batch.before)
-        return ChangeBatch(batch.table, batch.data.set_column(4, "before", before))
-
 
 BROKEN = [
     (GivesTheNewValuesAsTheOld, "test_every_change_fits_the_one_before_it"),

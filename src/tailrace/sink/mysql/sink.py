@@ -24,8 +24,15 @@ from tailrace.sink.mysql.coalesce import portions
 from tailrace.sink.mysql.settings import load_settings
 from tailrace.sink.mysql.staging import Staged, StageWriter, cut_folder, from_json, staged_of, to_json
 
+# A row may leave one partition and come into another within a cut, so all partitions of a table are one stream.
 _CAPABILITIES = Capabilities(
-    delivery="exactly_once", ddl=True, cut_seconds=0.0, piece_bytes=16 << 20, merged=True, idle_seconds=5.0
+    delivery="exactly_once",
+    ddl=True,
+    cut_seconds=0.0,
+    piece_bytes=16 << 20,
+    merged=True,
+    idle_seconds=5.0,
+    joined_partitions=True,
 )
 
 

@@ -77,6 +77,7 @@ class StorageUpstream:
         return [_range(table.table_id)]
 
     def closed_routes(self, table: TableSchema, since: Ts) -> list[Range]:
+        """Files have no ranges that split or merge: a table is one run of them."""
         return []
 
     def route(self, range_id: int) -> Route:
@@ -117,7 +118,7 @@ class StorageUpstream:
         token: bytes,
         within: Sequence[Within] = (),
     ) -> LogPage:
-        """Without a snapshot a table is never delivered in part, so `within` is always empty."""
+        """Whole tables only: without snapshots there are no keys that have had less than others."""
         self.consumers.reach(upto_ts)
         return self._pages.page(self._table(range.table_id), from_ts, upto_ts, limit_bytes, token)
 
