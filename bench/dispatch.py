@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 import zlib
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +20,8 @@ from tailrace.change.batch import ChangeBatch, inserts
 from tailrace.change.schema import Column, Index, TableSchema
 from tailrace.change.types import ColumnType
 from tailrace.config.values import DispatchRule, EventFilter
-from tailrace.route.events import EventFilters
-from tailrace.route.partition import compile_rule, parse_rule
+from tailrace.route.events import EventFilters, TableEvents
+from tailrace.route.partition import Partitioner, compile_rule, parse_rule
 
 ROWS = 262_144
 PARTITIONS = 16
@@ -44,7 +45,7 @@ def changes() -> ChangeBatch:
     random = np.random.default_rng(7)
     letters = random.integers(97, 123, ROWS * 32, np.uint8).tobytes()
     code = pa.StringArray.from_buffers(
-        ROWS, pa.py_buffer(np.arange(0, ROWS * 32 + 1, 32, np.int32)), pa.py_buffer(letters)
+        ROWS, pa.py_buffer(np.arange(0, ROWS * 32 + 1, 32, dtype=np.int32)), pa.py_buffer(letters)
     )
     columns = [pa.array(random.integers(0, 1 << 62, ROWS)), code]
     return inserts(TABLE, pa.StructArray.from_arrays(columns, fields=list(TABLE.arrow_struct)), 10)
@@ -56,26 +57,25 @@ def row_by_row(name: bytes, texts: list[bytes]) -> list[int]:
 
 
 def main() -> None:
-    options, report = arguments("dispatch"), Report()
+    options, report = arguments("dispatch"), Report("dispatch")
     batch = changes()
     filters = EventFilters([EventFilter(("bench.*",), insert="id < 0")]).of(TABLE)
     for name, said in RULES.items():
         partitioner = compile_rule(parse_rule(said), TABLE)
         column = "id" if name == "bigint" else "code"
         texts = [str(value).encode() for value in pc.struct_field(batch.after, column).to_pylist()]
-        if partitioner.partitions(batch, PARTITIONS).tolist() != row_by_row(column.encode(), texts):
+        by_row = partial(row_by_row, column.encode(), texts)
+        if partitioner.partitions(batch, PARTITIONS).tolist() != by_row():
             raise SystemExit(f"bench: the partitions by {name} are not those of the library's CRC-32")
-
-        def route(partitioner=partitioner) -> None:  # type: ignore[no-untyped-def]
-            partitioner.partitions(filters.kept(batch), PARTITIONS)
-
-        slow = best_seconds(
-            lambda column=column, texts=texts: row_by_row(column.encode(), texts), clock=time.process_time
-        )
-        report.limit(f"dispatch.{name}.crc32_row_by_row_rows_per_s", ROWS / slow)
-        fast = best_seconds(route, clock=time.process_time)
-        report.add(f"dispatch.{name}.rows_per_s", ROWS / fast, f"dispatch.{name}.crc32_row_by_row_rows_per_s")
+        limit = f"crc32_row_by_row.{name}.rows_per_s"
+        report.limit(limit, ROWS / best_seconds(by_row, clock=time.process_time))
+        fast = best_seconds(partial(_routed, filters, partitioner, batch), clock=time.process_time)
+        report.add(f"dispatch.{name}.rows_per_s", ROWS / fast, limit)
     report.finish(options.json)
+
+
+def _routed(filters: TableEvents, partitioner: Partitioner, batch: ChangeBatch) -> None:
+    partitioner.partitions(filters.kept(batch), PARTITIONS)
 
 
 if __name__ == "__main__":
