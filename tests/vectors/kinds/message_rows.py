@@ -1,0 +1,98 @@
+"""Row cases of the message codecs: what each makes of one table's events, and what it reads back."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from tailrace.change.batch import ChangeBatch
+from tailrace.codec.base import Message, MessageEncoder, Messages
+from tailrace.codec.open_protocol import OpenProtocolEncoder, OpenProtocolOptions
+from tailrace.errors import EncodeError, MessageTooLarge
+from tests.vectors.tables import Document, change_batch, table_schema, with_row_id
+
+
+def options_of(kind: type[Any], config: Document) -> Any:
+    """The options that a golden output's configuration asks for."""
+    known = {field.name for field in fields(kind)}
+    options = {key.replace("-", "_"): value for key, value in config.items()}
+    return kind(**{name: value for name, value in options.items() if name in known})
+
+
+def open_protocol_encoder(config: Document) -> OpenProtocolEncoder:
+    return OpenProtocolEncoder(options_of(OpenProtocolOptions, config))
+
+
+def framed(frames: Sequence[str]) -> bytes:
+    held = [frame.encode() for frame in frames]
+    return b"".join(len(each).to_bytes(8, "big") + each for each in held)
+
+
+def open_protocol_message(document: Document) -> Message:
+    """The message of a document, from its frames and, where it is given, byte by byte."""
+    key = (1).to_bytes(8, "big") + framed(document["key_frames"])
+    value = framed(document["value_frames"])
+    for name, built in (("key_base64", key), ("value_base64", value)):
+        if name in document and base64.b64decode(document[name]) != built:
+            raise AssertionError(f"{name} is not what its frames make")
+    return Message(key, value)
+
+
+def open_protocol(document: Document, output: Document) -> str:
+    """What is wrong with an output of a row case."""
+    encoder = open_protocol_encoder(output["config"])
+    if output["mode"] == "mq-batch":
+        refused = {each["event"] for each in output.get("append_errors", ())}
+        good = [at for at in range(len(document["events"])) if at not in refused]
+        wrong = "".join(_refused(encoder, _batch(document, [at])) for at in refused)
+        return wrong or _together(encoder, document, good, output["messages"])
+    for message in output["messages"]:
+        batch = _batch(document, [message["event"]])
+        if "error" in message:
+            wrong = "" if message["error"].startswith("PANIC") else _refused(encoder, batch)
+        else:
+            wrong = _difference(messages_of(encoder.encode(batch)), [open_protocol_message(message)])
+        if wrong:
+            return f"event {message['event']}: {wrong}"
+    return ""
+
+
+def _together(encoder: MessageEncoder, document: Document, events: Sequence[int], messages: Sequence[Document]) -> str:
+    """All events in one batch; those of several partitions of a table are not one, so there only frames are compared."""
+    if len({document["events"][at]["physical_table_id"] for at in events}) > 1:
+        alone = [messages_of(encoder.encode(_batch(document, [at])))[0] for at in events]
+        want = [open_protocol_message(message) for message in messages]
+        keys = b"".join((each.key or b"")[8:] for each in alone) == b"".join((each.key or b"")[8:] for each in want)
+        same = b"".join(each.value or b"" for each in alone) == b"".join(each.value or b"" for each in want)
+        return "" if keys and same else "the frames differ"
+    batch = _batch(document, events)
+    made = encoder.encode(batch)
+    if made.rows.to_pylist() != [message["rows"] for message in messages]:
+        return f"messages hold {made.rows.to_pylist()} changes"
+    return _difference(messages_of(made), [open_protocol_message(message) for message in messages])
+
+
+def _batch(document: Document, events: Sequence[int]) -> ChangeBatch:
+    chosen = [document["events"][at] for at in events]
+    table = with_row_id(table_schema(document["table"]))
+    if table.partitions:
+        table = replace(table, table_id=chosen[0]["physical_table_id"])
+    return change_batch(table, chosen)
+
+
+def messages_of(made: Messages) -> list[Message]:
+    return [Message(key, value) for key, value in zip(made.keys.to_pylist(), made.values.to_pylist(), strict=True)]
+
+
+def _refused(encoder: MessageEncoder, batch: ChangeBatch) -> str:
+    try:
+        encoder.encode(batch)
+    except (EncodeError, MessageTooLarge):
+        return ""
+    return "it was encoded, and should have been refused"
+
+
+def _difference(got: list[Message], want: list[Message]) -> str:
+    return "" if got == want else f"got {got!r}, not {want!r}"
