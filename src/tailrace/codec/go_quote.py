@@ -7,17 +7,18 @@ loops over rows; only over the characters that differ.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tailrace.change.go_json import quote
 from tailrace.codec.binary import content
 from tailrace.codec.escapes import written
+from tailrace.codec.unescape import HEX, escaping
 
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.integer[Any]]
@@ -91,5 +92,57 @@ def _prints(point: int) -> bool:
     return unicodedata.category(chr(point))[0] in "LMNPS"
 
 
-_ESCAPE = re.compile(r'\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|([abfnrtv"\\])|(.?))', re.DOTALL)
-_MEANING = {text[1]: chr(code) for code, text in _SHORT.items()}
+def go_unquoted(values: pa.BinaryArray) -> tuple[pa.BinaryArray, int]:
+    """The bytes that were quoted, and -1, or whatever and the index of a value with an escape that is none of Go's."""
+    offsets, held = content(values)
+    data = np.frombuffer(held, np.uint8).copy()
+    begins = escaping(np.flatnonzero(data == ord("\\")), offsets)
+    if not len(begins):
+        return values, -1
+    owners = np.searchsorted(offsets, begins, "right") - 1
+    letters = data[np.minimum(begins + 1, len(data) - 1)]
+    digits = _DIGITS[letters]
+    wrong = (begins + 2 + digits > offsets[owners + 1]) | ((digits == 0) & (_MEANING[letters] == 0))
+    if wrong.any():
+        return values, int(owners[np.argmax(wrong)])
+    dropped = np.zeros(len(data), np.bool_)
+    dropped[begins] = True
+    data[begins + 1] = np.where(digits > 0, letters, _MEANING[letters])
+    for count in (2, 4, 8):
+        chosen = begins[digits == count]
+        figures = HEX[data[chosen[:, None] + 2 + np.arange(count)]].astype(np.int64)
+        if (figures > 15).any():
+            return values, int(owners[digits == count][np.argmax((figures > 15).any(axis=1))])
+        codes = np.zeros(len(chosen), np.int64)
+        for at in range(count):
+            codes = codes << 4 | figures[:, at]
+        if count > 2 and ((codes > 0x10FFFF) | ((codes >> 11) == 0x1B)).any():
+            bad = (codes > 0x10FFFF) | ((codes >> 11) == 0x1B)
+            return values, int(owners[digits == count][np.argmax(bad)])
+        _write_characters(data, dropped, chosen, codes, count)
+    lost = np.concatenate([[0], np.cumsum(dropped)])
+    validity = pc.is_valid(values).buffers()[1] if values.null_count else None
+    buffers = [validity, pa.py_buffer((offsets - lost[offsets]).astype(np.int32)), pa.py_buffer(data[~dropped])]
+    return pa.Array.from_buffers(pa.binary(), len(values), buffers), -1
+
+
+def _write_characters(data: Bytes, dropped: npt.NDArray[np.bool_], begins: Places, codes: Places, count: int) -> None:
+    """Bytes, or characters as UTF-8, over the letter and digits of their own escapes."""
+    size = np.ones(len(codes), np.int64)
+    if count > 2:
+        size += (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
+    for at in range(count + 1):
+        dropped[begins + 1 + at] = at >= size
+    for length, lead in ((1, 0), (2, 0xC0), (3, 0xE0), (4, 0xF0)):
+        chosen = size == length
+        for at in range(length):
+            bits = codes[chosen] >> 6 * (length - 1 - at)
+            data[begins[chosen] + 1 + at] = bits | lead if at == 0 else bits & 0x3F | 0x80
+
+
+_MEANING = np.zeros(256, np.uint8)
+for _code, _text in _SHORT.items():
+    _MEANING[ord(_text[1])] = _code
+_DIGITS = np.zeros(256, np.int64)
+for _letter, _count in ((b"x", 2), (b"u", 4), (b"U", 8)):
+    _DIGITS[_letter[0]] = _count

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+import pyarrow as pa
+
 from tailrace.change.batch import ChangeBatch
 from tailrace.codec.base import Message, MessageEncoder, Messages
-from tailrace.codec.open_protocol import OpenProtocolEncoder, OpenProtocolOptions
+from tailrace.codec.open_protocol import OpenProtocolDecoder, OpenProtocolEncoder, OpenProtocolOptions
 from tailrace.errors import EncodeError, MessageTooLarge
 from tests.vectors.tables import Document, change_batch, table_schema, with_row_id
 
@@ -47,7 +49,7 @@ def open_protocol(document: Document, output: Document) -> str:
         refused = {each["event"] for each in output.get("append_errors", ())}
         good = [at for at in range(len(document["events"])) if at not in refused]
         wrong = "".join(_refused(encoder, _batch(document, [at])) for at in refused)
-        return wrong or _together(encoder, document, good, output["messages"])
+        return wrong or _together(encoder, document, good, output["messages"]) or _read_back(document, output)
     for message in output["messages"]:
         batch = _batch(document, [message["event"]])
         if "error" in message:
@@ -56,7 +58,7 @@ def open_protocol(document: Document, output: Document) -> str:
             wrong = _difference(messages_of(encoder.encode(batch)), [open_protocol_message(message)])
         if wrong:
             return f"event {message['event']}: {wrong}"
-    return ""
+    return _read_back(document, output) if output["config"]["id"] == "open" else ""
 
 
 def _together(encoder: MessageEncoder, document: Document, events: Sequence[int], messages: Sequence[Document]) -> str:
@@ -72,6 +74,30 @@ def _together(encoder: MessageEncoder, document: Document, events: Sequence[int]
     if made.rows.to_pylist() != [message["rows"] for message in messages]:
         return f"messages hold {made.rows.to_pylist()} changes"
     return _difference(messages_of(made), [open_protocol_message(message) for message in messages])
+
+
+def _read_back(document: Document, output: Document) -> str:
+    """Whether the messages, all read together, hold the events that they were made of, as far as messages tell."""
+    held = [open_protocol_message(message) for message in output["messages"]]
+    numbers = [at for message in output["messages"] for at in message.get("events", [message.get("event")])]
+    decoder = OpenProtocolDecoder(OpenProtocolOptions())
+    keys, values = ([getattr(each, name) for each in held] for name in ("key", "value"))
+    found = list(decoder.decode(pa.array(keys, pa.large_binary()), pa.array(values, pa.large_binary()), _Numbers()))
+    rows = [row for batch in found if isinstance(batch, ChangeBatch) for row in batch.data.to_pylist()]
+    wanted = change_batch(table_schema(document["table"]), [document["events"][at] for at in numbers]).data.to_pylist()
+    if len(rows) != len(wanted):
+        return f"{len(rows)} rows are read back, not {len(wanted)}"
+    for at, row, want in zip(numbers, rows, wanted, strict=True):
+        if any(row[name] != want[name] for name in ("op", "commit_ts", "after", "before")):
+            return f"event {at} reads back as {row}, not {want}"
+    return ""
+
+
+class _Numbers:
+    """Places by number alone."""
+
+    def of(self, message: int) -> str:
+        return f"message {message}"
 
 
 def _batch(document: Document, events: Sequence[int]) -> ChangeBatch:
