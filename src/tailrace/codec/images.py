@@ -1,4 +1,4 @@
-"""Images of rows as JSON objects: which pieces the cells of many rows are made of, whatever format says how a cell looks.
+"""Images of rows as JSON objects: which pieces the cells of many rows are made of, in whatever format.
 
 A format gives each column's literals once; which one stands before a value depends on whether the value is there, is
 NULL or has text, and on how the cell before it ended. So images whole, of the handle key alone and of what an update

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tailrace.change.ddl import DdlEvent
 from tailrace.codec.base import Message, MessageEncoder
 from tailrace.codec.canal_json import CanalJsonMessageEncoder
-from tests.vectors.kinds.message_rows import open_protocol_encoder, open_protocol_message
+from tests.vectors.kinds.message_rows import one_value, open_protocol_encoder, open_protocol_message, simple_encoder
 from tests.vectors.kinds.rows import canal_json_options, message_bytes, no_time
 from tests.vectors.tables import Document, table_schema
 
@@ -27,18 +27,30 @@ def check(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
             found = [encoder.ddl(_event(document["ddl_events"][each["event"]])) for each in output["messages"]]
             yield name, difference(found, output["messages"], MESSAGES[protocol])
 
+    for output in document.get("bootstrap_outputs", {}).get("simple", ()):
+        encoder = simple_encoder(output["config"])
+        tables = [
+            table_schema(document["bootstrap_events"][each["event"]]["table_info"]) for each in output["messages"]
+        ]
+        found = [encoder.bootstrap(table) for table in tables]
+        yield f"{document['name']} {output['config']['id']} bootstrap", difference(found, output["messages"], one_value)
+
 
 ENCODERS: dict[str, Callable[[Document], MessageEncoder]] = {
     "canal-json": lambda config: CanalJsonMessageEncoder(canal_json_options(config), clock=no_time),
     "open-protocol": open_protocol_encoder,
+    "simple": simple_encoder,
 }
 MESSAGES: dict[str, Callable[[Document], Message]] = {
     "canal-json": lambda document: Message(None, message_bytes(document)),
     "open-protocol": open_protocol_message,
+    "simple": one_value,
 }
 
 
-def difference(found: list[Message | None], messages: list[Document], message_of: Callable[[Document], Message]) -> str:
+def difference(
+    found: Sequence[Message | None], messages: list[Document], message_of: Callable[[Document], Message]
+) -> str:
     """What is wrong with messages that were made one by one."""
     for got, want in zip(found, messages, strict=True):
         expected = None if want.get("no_message") else message_of(want)
@@ -50,6 +62,7 @@ def difference(found: list[Message | None], messages: list[Document], message_of
 def _event(said: Document) -> DdlEvent:
     document = said["table_info"]
     table = None if not document or document.get("no_table_info") else table_schema(document)
-    return DdlEvent(
-        said["commit_ts"], said["start_ts"], 0, said["type"], said["query"], said["schema"], said["table"], table
-    )
+    earlier = said.get("pre_table_info")
+    before = None if not earlier or earlier.get("no_table_info") else table_schema(earlier)
+    names = (said["schema"], said["table"])
+    return DdlEvent(said["commit_ts"], said["start_ts"], 0, said["type"], said["query"], *names, table, before)

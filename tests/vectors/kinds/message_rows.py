@@ -12,6 +12,7 @@ import pyarrow as pa
 from tailrace.change.batch import ChangeBatch
 from tailrace.codec.base import Message, MessageEncoder, Messages
 from tailrace.codec.open_protocol import OpenProtocolDecoder, OpenProtocolEncoder, OpenProtocolOptions
+from tailrace.codec.simple import SimpleEncoder, SimpleOptions
 from tailrace.errors import EncodeError, MessageTooLarge
 from tests.vectors.tables import Document, change_batch, table_schema, with_row_id
 
@@ -61,8 +62,42 @@ def open_protocol(document: Document, output: Document) -> str:
     return _read_back(document, output) if output["config"]["id"] == "open" else ""
 
 
+def simple_encoder(config: Document) -> SimpleEncoder:
+    return SimpleEncoder(options_of(SimpleOptions, config), clock=lambda: 0)
+
+
+def one_value(document: Document) -> Message:
+    """The message of a document that has no key."""
+    text: str | None = document.get("value_text")
+    return Message(None, base64.b64decode(document["value_base64"]) if text is None else text.encode())
+
+
+def simple(document: Document, output: Document) -> str:
+    """What is wrong with an output of a row case."""
+    if output["config"].get("enable-row-checksum"):
+        return "skip: simple does not write row checksums yet"
+    return _one_by_one(simple_encoder(output["config"]), document, output)
+
+
+def _one_by_one(encoder: MessageEncoder, document: Document, output: Document) -> str:
+    """Each event by itself, and then all of those at once that can be encoded."""
+    table = table_schema(document["table"])
+    for message in output["messages"]:
+        batch = change_batch(table, [document["events"][message["event"]]])
+        if "error" in message:
+            wrong = "" if message["error"].startswith("PANIC") else _refused(encoder, batch)
+        else:
+            wrong = _difference(messages_of(encoder.encode(batch)), [one_value(message)])
+        if wrong:
+            return f"event {message['event']}: {wrong}"
+    good = [message for message in output["messages"] if "error" not in message]
+    batch = change_batch(table, [document["events"][message["event"]] for message in good])
+    wrong = _difference(messages_of(encoder.encode(batch)), [one_value(message) for message in good])
+    return f"all events at once: {wrong}" if wrong else ""
+
+
 def _together(encoder: MessageEncoder, document: Document, events: Sequence[int], messages: Sequence[Document]) -> str:
-    """All events in one batch; those of several partitions of a table are not one, so there only frames are compared."""
+    """All events in one batch; of several partitions of a table, only the frames are compared."""
     if len({document["events"][at]["physical_table_id"] for at in events}) > 1:
         alone = [messages_of(encoder.encode(_batch(document, [at])))[0] for at in events]
         want = [open_protocol_message(message) for message in messages]

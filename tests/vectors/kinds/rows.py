@@ -116,4 +116,5 @@ _CHECKERS: dict[str, Callable[[Document, Document], str]] = {
     "csv": _csv,
     "canal-json": _canal_json,
     "open-protocol": message_rows.open_protocol,
+    "simple": message_rows.simple,
 }

@@ -37,8 +37,8 @@ from tailrace.errors import DecodeError
 
 Rows = npt.NDArray[np.int64]
 _KEY = pa.schema(
-    [("ts", pa.int64()), ("scm", pa.string()), ("tbl", pa.string()), ("rid", pa.int64()), ("ptn", pa.int64())]
-    + [("t", pa.int64()), ("ohk", pa.bool_()), ("ccl", pa.string())]
+    {"ts": pa.int64(), "scm": pa.string(), "tbl": pa.string(), "rid": pa.int64(), "ptn": pa.int64(), "t": pa.int64()}
+    | {"ohk": pa.bool_(), "ccl": pa.string()}
 )
 _DDL = pa.schema([("q", pa.string()), ("t", pa.int64())])
 

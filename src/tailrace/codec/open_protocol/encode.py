@@ -107,10 +107,9 @@ class OpenProtocolEncoder:
         small = key_frames(shape, some, tail, locations), value_frames(shape, self._options, some, True)
         still = self._too_large(*small)
         if len(still):
-            row = before + int(large[still[0]]) + 1
-            raise self._refusal(
-                shape, *(each.take(pa.array(still[:1])) for each in small), row, "even with its handle key alone"
-            )
+            row, at = before + int(large[still[0]]) + 1, pa.array(still[:1])
+            keys, values = small[0].take(at), small[1].take(at)
+            raise self._refusal(shape, keys, values, row, "even with its handle key alone")
         order = np.arange(data.num_rows)
         order[large] = data.num_rows + np.arange(len(large))
         taken = [

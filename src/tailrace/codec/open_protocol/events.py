@@ -1,4 +1,4 @@
-"""DDL events and resolved timestamps as open-protocol messages. Each is a message of its own, with one key and one value."""
+"""DDL events and resolved timestamps as open-protocol messages: one key and one value each."""
 
 from __future__ import annotations
 
