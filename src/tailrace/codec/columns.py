@@ -49,7 +49,12 @@ def fixed_text(values: pa.Array) -> pa.StringArray:
 
 
 def json_float_text(values: pa.Array) -> pa.StringArray:
-    """Floats as Go's encoding/json prints them: shortest digits, an exponent below 1e-6 and from 1e21 on."""
+    """Floats as Go's encoding/json prints them: those of `float_json_text`, no zero leading in an exponent."""
+    return pc.replace_substring(float_json_text(values), "e-0", "e-")
+
+
+def float_json_text(values: pa.Array) -> pa.StringArray:
+    """Floats with the shortest digits, an exponent below 1e-6 and from 1e21 on."""
     size = pc.abs(values)
     low, high = pa.scalar(1e-6, pa.float64()).cast(values.type), pa.scalar(1e21, pa.float64()).cast(values.type)
     odd = pc.or_(pc.less(size, low), pc.greater_equal(size, high))
@@ -57,7 +62,7 @@ def json_float_text(values: pa.Array) -> pa.StringArray:
     if not pc.any(odd).as_py():
         return fixed_text(values)
     plain = fixed_text(pc.if_else(odd, pa.scalar(0, values.type), values))
-    powers = pc.replace_substring(_scientific(values.filter(odd).cast(pa.string())), "e-0", "e-")
+    powers = _scientific(values.filter(odd).cast(pa.string()))
     return pc.replace_with_mask(plain, odd, powers)
 
 

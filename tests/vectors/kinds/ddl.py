@@ -8,7 +8,13 @@ from typing import Any
 from tailrace.change.ddl import DdlEvent
 from tailrace.codec.base import Message, MessageEncoder
 from tailrace.codec.canal_json import CanalJsonMessageEncoder
-from tests.vectors.kinds.message_rows import one_value, open_protocol_encoder, open_protocol_message, simple_encoder
+from tests.vectors.kinds.message_rows import (
+    debezium_encoder,
+    one_value,
+    open_protocol_encoder,
+    open_protocol_message,
+    simple_encoder,
+)
 from tests.vectors.kinds.rows import canal_json_options, message_bytes, no_time
 from tests.vectors.tables import Document, table_schema
 
@@ -40,11 +46,13 @@ ENCODERS: dict[str, Callable[[Document], MessageEncoder]] = {
     "canal-json": lambda config: CanalJsonMessageEncoder(canal_json_options(config), clock=no_time),
     "open-protocol": open_protocol_encoder,
     "simple": simple_encoder,
+    "debezium": debezium_encoder,
 }
 MESSAGES: dict[str, Callable[[Document], Message]] = {
     "canal-json": lambda document: Message(None, message_bytes(document)),
     "open-protocol": open_protocol_message,
     "simple": one_value,
+    "debezium": one_value,
 }
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from tailrace.change.batch import ChangeBatch
 from tailrace.codec.base import Message, MessageEncoder, Messages
+from tailrace.codec.debezium import DebeziumEncoder, DebeziumOptions
 from tailrace.codec.open_protocol import OpenProtocolDecoder, OpenProtocolEncoder, OpenProtocolOptions
 from tailrace.codec.simple import SimpleEncoder, SimpleOptions
 from tailrace.errors import EncodeError, MessageTooLarge
@@ -77,6 +78,15 @@ def simple(document: Document, output: Document) -> str:
     if output["config"].get("enable-row-checksum"):
         return "skip: simple does not write row checksums yet"
     return _one_by_one(simple_encoder(output["config"]), document, output)
+
+
+def debezium_encoder(config: Document) -> DebeziumEncoder:
+    return DebeziumEncoder(options_of(DebeziumOptions, config), clock=lambda: 0)
+
+
+def debezium(document: Document, output: Document) -> str:
+    """What is wrong with an output of a row case."""
+    return _one_by_one(debezium_encoder(output["config"]), document, output)
 
 
 def _one_by_one(encoder: MessageEncoder, document: Document, output: Document) -> str:

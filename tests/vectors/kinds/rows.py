@@ -117,4 +117,5 @@ _CHECKERS: dict[str, Callable[[Document, Document], str]] = {
     "canal-json": _canal_json,
     "open-protocol": message_rows.open_protocol,
     "simple": message_rows.simple,
+    "debezium": message_rows.debezium,
 }

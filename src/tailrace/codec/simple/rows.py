@@ -48,7 +48,7 @@ class _Rows:
     def written(self, ts: int) -> tuple[npt.NDArray[np.int32], pa.Buffer]:
         pool, shape, rows = self._pool, self._shape, len(self._op)
         heads, literals = pool.add(list(shape.heads)), pool.add(shape.form.literals)
-        pieces: list[Places | int] = [(heads + self._op).astype(np.int32), numbered(pool, self._commit)]
+        pieces: list[Places | int] = [heads + self._op.astype(np.int32), numbered(pool, self._commit)]
         middle = f',"buildTs":{ts}{shape.middle}'
         if self._reduced is not None and self._reduced.locations is not None:
             pieces.append(pool.add([f'{middle},"claimCheckLocation":"'.encode()]))
