@@ -7,7 +7,7 @@ changed are made in the same way. Nothing here loops over rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -111,6 +111,30 @@ def joined(pieces: Sequence[Places | int], rows: int) -> Places:
         whole[:, begin : begin + width] = np.reshape(each, (width, -1)).T
         begin += width
     return whole
+
+
+def add_alike(
+    pool: Pool, values: Sequence[pa.Array], keys: Sequence[Hashable], write: Callable[[pa.Array, int], pa.Array]
+) -> tuple[Places, Kinds | None]:
+    """Adds the texts of columns, those of one key written together, and says which pieces and which NULLs they are.
+
+    `write` makes the texts of columns like the one with the number that it is given.
+    """
+    rows = len(values[0]) if values else 0
+    places, kinds = np.empty((len(values), rows), np.int32), np.full((len(values), rows), TEXT, np.uint8)
+    groups: dict[Hashable, list[int]] = {}
+    for at, key in enumerate(keys):
+        groups.setdefault(key, []).append(at)
+    absent = False
+    for members in groups.values():
+        joined = pa.concat_arrays([values[at] for at in members]) if len(members) > 1 else values[members[0]]
+        text = write(joined, members[0])
+        places[members] = numbered(pool, text).reshape(len(members), rows)
+        if text.null_count:
+            absent = True
+            nulls = pc.is_null(text).to_numpy(zero_copy_only=False).reshape(len(members), rows)
+            kinds[members] = np.where(nulls, NULL, TEXT)
+    return places, kinds if absent else None
 
 
 def numbered(pool: Pool, values: pa.Array) -> Places:

@@ -94,6 +94,15 @@ def _check_bytes(text: Bytes, borders: Places) -> None:
         strange = np.setdiff1d(controls, borders[1:] - 1, assume_unique=True)
         row = int(np.searchsorted(borders, strange[0], "right")) - 1
         raise Malformed(row, "it holds a control character, which JSON has only as an escape")
+    buffers = [None, pa.py_buffer(np.array([0, len(text)])), pa.py_buffer(text)]
+    try:
+        pa.Array.from_buffers(pa.large_binary(), 1, buffers).cast(pa.large_string())
+    except pa.ArrowInvalid:
+        _refuse(text, borders)
+
+
+def _refuse(text: Bytes, borders: Places) -> None:
+    """Names the row of the first byte that is no UTF-8; the caller knows that there is one."""
     try:
         text.tobytes().decode("utf-8")
     except UnicodeDecodeError as wrong:

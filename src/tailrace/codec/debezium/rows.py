@@ -11,7 +11,7 @@ from tailrace.change.batch import DELETE, UPDATE
 from tailrace.codec.debezium.options import DebeziumOptions
 from tailrace.codec.debezium.shape import Shape
 from tailrace.codec.debezium.values import text_of
-from tailrace.codec.images import ABSENT, TEXT, joined, kinds_of, numbered
+from tailrace.codec.images import ABSENT, TEXT, add_alike, joined, numbered
 from tailrace.codec.pieces import Places, Pool
 
 
@@ -57,14 +57,13 @@ def _image(
     literals: int,
 ) -> tuple[Places, Places | int]:
     fields = image.flatten()
-    texts = [
-        text_of(fields[at], column, options.time_zone) for at, column in zip(shape.fields, shape.columns, strict=True)
-    ]
-    kinds = kinds_of(texts)
+    places, kinds = add_alike(
+        pool,
+        [fields[at] for at in shape.fields],
+        shape.alike,
+        lambda values, at: text_of(values, shape.columns[at], options.time_zone),
+    )
     if not shown.all():
-        kinds = np.full((len(texts), len(shown)), TEXT, np.uint8) if kinds is None else kinds
+        kinds = np.full(places.shape, TEXT, np.uint8) if kinds is None else kinds
         kinds[:, ~shown] = ABSENT
-    places = np.empty((len(texts), len(shown)), np.int32)
-    for at, text in enumerate(texts):
-        places[at] = numbered(pool, text)
     return shape.form.block(literals, places, kinds)

@@ -5,24 +5,29 @@ A `Shape` is made once for each table version and option set.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from tailrace.change.schema import Column, TableSchema
 from tailrace.codec.columns import visible
 from tailrace.codec.debezium.options import DebeziumOptions
 from tailrace.codec.debezium.schemas import envelope, quoted
-from tailrace.codec.debezium.values import is_quoted
+from tailrace.codec.debezium.values import alike, is_quoted
 from tailrace.codec.images import Cell, ImageForm
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`head` ends before the milliseconds of the commit, `names` before the commit ts, `source` behind it."""
+    """`head` ends before the milliseconds of the commit, `names` before the commit ts, `source` behind it.
+
+    `alike`: columns of one key are written together.
+    """
 
     table: TableSchema
     columns: tuple[Column, ...]
     fields: tuple[int, ...]
     form: ImageForm
+    alike: tuple[Hashable, ...]
     head: str
     names: str
     source: str
@@ -39,6 +44,7 @@ class Shape:
             columns=columns,
             fields=tuple(places[column.name] for column in columns),
             form=ImageForm.of([Cell(f"{quoted(column.name)}:", mark, mark) for column, mark in quotes]),
+            alike=tuple(alike(column) for column in columns),
             head='{"payload":{"source":{"version":"2.4.0.Final","connector":"TiCDC",' + f'"name":{cluster},"ts_ms":',
             names=f',"snapshot":"false","db":{quoted(table.schema)},"table":{quoted(table.name)},"server_id":0,'
             '"gtid":null,"file":"","pos":0,"row":0,"thread":0,"query":null,"commit_ts":',

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,6 +30,14 @@ def is_quoted(column: Column) -> bool:
     if kind.name == "bit":
         return kind.length != 1
     return kind.is_text or kind.is_binary or kind.name in ("timestamp", "enum", "set", "json", "vector")
+
+
+def alike(column: Column) -> Hashable:
+    """Columns of one such key have their texts made in the same way."""
+    kind = column.type
+    if kind.is_integer or kind.is_binary or kind.is_text or kind.name in ("float", "double", "year"):
+        return str(kind.arrow)
+    return kind.name if kind.name in ("decimal", "json", "vector", "time") else (kind, column.nullable)
 
 
 def text_of(values: pa.Array, column: Column, time_zone: str) -> pa.Array:

@@ -189,15 +189,15 @@ def _of_version(shown: Shown, images: dict[str, pa.StructArray], only_keys: pa.C
         raise Malformed(int(np.argmax(lost)), "the message holds only the handle key; the row itself is elsewhere")
     trimmed = there["d"].copy()
     if trimmed.any():
-        for name, (_, _, handle) in shown.said.items():
-            cells = pc.struct_field(images["d"], name)
+        for at, (_, _, handle) in enumerate(shown.said.values()):
+            cells = pc.struct_field(images["d"], [at])
             trimmed &= pc.is_valid(cells).to_numpy(zero_copy_only=False) == handle
     fits = np.ones(len(wrong), np.bool_)
-    for name, said in shown.said.items():
+    for at, said in enumerate(shown.said.values()):
         for which, image in images.items():
             if there[which].any():
                 needed = there[which] & ~trimmed & (which != "p")
-                fits &= _cells_fit(pc.struct_field(image, name), said, needed)
+                fits &= _cells_fit(pc.struct_field(image, [at]), said, needed)
     if not fits.all() and not fits[0]:
         raise Malformed(0, f"its cells do not say of each column what {shown.table.full_name} is known by")
     return len(fits) if fits.all() else int(np.argmin(fits))
@@ -217,8 +217,8 @@ def _batch(table: TableSchema, images: dict[str, pa.StructArray], commit: pa.Int
     updated = pc.is_valid(images["p"]).to_numpy(zero_copy_only=False)
     ops = np.where(deleted, DELETE, np.where(updated, UPDATE, INSERT)).astype(np.uint8)
     now, then = [], []
-    for column in table.columns:
-        cells = {name: pc.struct_field(image, column.name) for name, image in images.items()}
+    for at, column in enumerate(table.columns):
+        cells = {name: pc.struct_field(image, [at]) for name, image in images.items()}
         absent = pc.is_null(cells["d"]).to_numpy(zero_copy_only=False)
         values = pc.struct_field(cells["u"], "v")
         if deleted.any():

@@ -13,11 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailrace.change.batch import DELETE, UPDATE
+from tailrace.change.schema import Column
 from tailrace.codec.binary import base64_text
 from tailrace.codec.columns import json_float_text
 from tailrace.codec.go_quote import go_quoted
 from tailrace.codec.handle import handle_text
-from tailrace.codec.images import ABSENT, TEXT, Kinds, differs, joined, kinds_of, numbered
+from tailrace.codec.images import ABSENT, TEXT, Kinds, add_alike, differs, joined, kinds_of, numbered
 from tailrace.codec.open_protocol.options import OpenProtocolOptions
 from tailrace.codec.open_protocol.shape import Shape
 from tailrace.codec.pieces import Places, Pool, by_type
@@ -63,9 +64,10 @@ def _row_ids(shape: Shape, data: pa.RecordBatch) -> pa.BinaryArray | None:
     name = name or next((column.name for column in table.row_columns if column.hidden), "")
     if not name:
         return None
-    after = pc.struct_field(data.column(3), name)
+    at = [column.name for column in table.row_columns].index(name)
+    after = pc.struct_field(data.column(3), [at])
     gone = pc.equal(data.column(0), pa.scalar(DELETE, pa.uint8()))
-    values = pc.if_else(gone, pc.struct_field(data.column(4), name), after) if pc.any(gone).as_py() else after
+    values = pc.if_else(gone, pc.struct_field(data.column(4), [at]), after) if pc.any(gone).as_py() else after
     return handle_text(table, {name: values})
 
 
@@ -157,21 +159,30 @@ class _Values:
         """Which pieces the values are, as they stand inside of their quotes, or alone."""
         columns = self._shape.columns * (len(values) // len(self._shape.columns))
         places = np.empty((len(values), len(self._op)), np.int32)
-        plain = []
-        for at, column in enumerate(columns):
-            kind = column.type
-            if kind.name in ("binary", "varbinary"):
-                places[at] = numbered(self._pool, go_quoted(values[at]))
-            elif kind.name.endswith(("text", "blob")):
-                places[at] = numbered(self._pool, base64_text(values[at].cast(pa.binary())).cast(pa.binary()))
-            elif kind.name in ("float", "double"):
-                places[at] = numbered(self._pool, _finite(values[at], column.name))
-            else:
-                plain.append(at)
+        plain = [at for at, column in enumerate(columns) if not _is_rewritten(column)]
+        other = [at for at, column in enumerate(columns) if _is_rewritten(column)]
+        keys = [(columns[at].type.name.endswith(("text", "blob")), str(values[at].type)) for at in other]
+        if other:
+            chosen = [values[at] for at in other]
+            places[other], _ = add_alike(
+                self._pool, chosen, keys, lambda each, at: _rewritten(each, columns[other[at]])
+            )
         groups = by_type([columns[at] for at in plain])
         if plain:
             places[plain] = self._pool.add_columns(groups, [values[at] for at in plain])
         return places
+
+
+def _is_rewritten(column: Column) -> bool:
+    """Whether a value's text is neither its own nor that of an integer."""
+    kind = column.type
+    return kind.is_binary or kind.name.endswith("text") or kind.name in ("float", "double")
+
+
+def _rewritten(values: pa.Array, column: Column) -> pa.BinaryArray:
+    if column.type.name.endswith(("text", "blob")):
+        return base64_text(values.cast(pa.binary())).cast(pa.binary())
+    return go_quoted(values) if column.type.is_binary else _finite(values, column.name)
 
 
 def _finite(values: pa.Array, name: str) -> pa.BinaryArray:
