@@ -59,6 +59,14 @@ def test_one_that_is_asked_to_stop_is_alive_but_not_ready(service: Service, meta
     assert ask(service, meta, "/readyz") == Answer(b"the server is stopping\n", 503)
 
 
+def test_one_that_cannot_carry_yet_is_alive_but_not_ready(
+    service: Service, meta: MetaDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Service, "can_carry", property(lambda self: False))
+    assert ask(service, meta, "/healthz").status == 200
+    assert ask(service, meta, "/readyz") == Answer(b"Spark is not up yet\n", 503)
+
+
 def test_without_its_database_it_is_alive_but_not_ready(service: Service, meta: MetaDatabase, tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "meta.db") as other:
         other.execute("ALTER TABLE report RENAME TO gone")

@@ -3,7 +3,7 @@
 | page | 200 means | 503 means |
 | --- | --- | --- |
 | `/healthz` | the process works | it never will again: restart it |
-| `/readyz` | it works, and the meta database answers | it is stopping, or the database is away |
+| `/readyz` | it can carry, and the meta database answers | Spark is not up, it is stopping, or the database is away |
 | `/metrics` | all metrics in Prometheus' text format | |
 
 A meta database that is away is no reason to restart a server: its deliveries go on as long as their leases do.
@@ -49,5 +49,7 @@ def _dead(service: Service) -> str:
 def _away(service: Service, overview: Overview) -> str:
     if service.wait(0):
         return "the server is stopping"
+    if not service.can_carry:
+        return "Spark is not up yet"
     trouble = overview.trouble()
     return f"{trouble.code}: the meta database does not answer" if trouble else ""

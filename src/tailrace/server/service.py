@@ -205,6 +205,11 @@ class Service:
             if self._carrier.ready:
                 self._share()
 
+    @property
+    def can_carry(self) -> bool:
+        """Whether this server claims anything: until its carrier is up it leaves that to others."""
+        return self._carrier.ready
+
     def _watch_leases(self) -> None:
         while not self._stopped.wait(WATCH_SECONDS):
             self._lose(self._claims.overdue())

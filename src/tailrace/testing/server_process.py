@@ -7,6 +7,7 @@ database. `start` after `kill` is a restart of the same server on the same meta 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from tailrace.testing.environment import package_environment
 from tailrace.testing.processes import family, go_on, stop
 
 START_SECONDS = 60.0
+_METRICS = re.compile(r"metrics on (http://127\.0\.0\.1:\d+)/metrics")
 
 
 class ServerProcess:
@@ -51,6 +53,12 @@ class ServerProcess:
     @property
     def log(self) -> Path:
         return self._folder / "server.log"
+
+    @property
+    def http(self) -> str:
+        """Where it shows what it carries, with `--http` among its options."""
+        found: list[str] = _METRICS.findall(self.log.read_text())
+        return found[-1]
 
     @property
     def alive(self) -> bool:

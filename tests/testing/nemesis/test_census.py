@@ -16,7 +16,12 @@ CODE = "import sys; data = bytearray(int(sys.argv[1])); print(1, flush=True); sy
 
 
 @pytest.fixture
-def child() -> Iterator[subprocess.Popen[bytes]]:
+def counted() -> Census:
+    return Census()
+
+
+@pytest.fixture
+def child(counted: Census) -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-c", CODE, str(64 * MEBI)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -25,8 +30,7 @@ def child() -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
-def test_memory_is_told_by_role(child: subprocess.Popen[bytes]) -> None:
-    counted = Census()
+def test_memory_is_told_by_role(counted: Census, child: subprocess.Popen[bytes]) -> None:
     counted.count()
     role, megabytes = counted.memory().split()
     assert role == "worker"
@@ -34,18 +38,16 @@ def test_memory_is_told_by_role(child: subprocess.Popen[bytes]) -> None:
 
 
 def test_who_outlives_the_end_is_named_and_ended(
-    child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+    counted: Census, child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(census, "GONE_WITHIN_S", 0.3)
-    counted = Census()
     counted.count()
     assert counted.left() == [f"worker {child.pid}"]
     child.wait(10)
     assert counted.left() == []
 
 
-def test_who_ended_by_himself_is_not_left(child: subprocess.Popen[bytes]) -> None:
-    counted = Census()
+def test_who_ended_by_himself_is_not_left(counted: Census, child: subprocess.Popen[bytes]) -> None:
     counted.count()
     child.kill()
     child.wait()
@@ -54,9 +56,8 @@ def test_who_ended_by_himself_is_not_left(child: subprocess.Popen[bytes]) -> Non
 
 
 def test_a_process_that_grows_is_named_once_it_has_lived_for_a_while(
-    child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+    counted: Census, child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted = Census()
     counted.count()
     assert counted.grown() == []
     monkeypatch.setattr(census, "GREW_AFTER_S", 0.0)

@@ -31,11 +31,16 @@ class _Life:
 
 @dataclass(slots=True)
 class Census:
+    """Of the processes that came after it was made: what ran before is somebody else's."""
+
     _lives: dict[tuple[int, float], _Life] = field(default_factory=dict)
+    _others: frozenset[psutil.Process] = field(
+        default_factory=lambda: frozenset(psutil.Process().children(recursive=True))
+    )
 
     def count(self) -> None:
         """Look at all descendants of this process."""
-        for process in psutil.Process().children(recursive=True):
+        for process in set(psutil.Process().children(recursive=True)) - self._others:
             with suppress(psutil.NoSuchProcess):
                 name = (process.pid, process.create_time())
                 life = self._lives.get(name) or self._lives.setdefault(

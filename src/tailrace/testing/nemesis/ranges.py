@@ -10,10 +10,11 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from tailrace.change.ranges import Range
-from tailrace.dataserver.steering import Steering
+from tailrace.dataserver.steering import Steering, key_bytes
 from tailrace.testing import shop
 from tailrace.testing.nemesis.harms import Harm, UnderWay
 from tailrace.testing.nemesis.world import SCHEMA, World
+from tailrace.testing.traffic import KEYS_EACH
 
 MOST_RANGES = 8
 
@@ -21,18 +22,16 @@ Steer = Callable[[Steering, list[Range]], object]
 
 
 def split(world: World, dice: random.Random) -> UnderWay | None:
-    table, chance = _table(dice), dice.random()
+    # Where the shop's rows are, or those of one of the writers.
+    table, handle = _table(dice), dice.randrange(3) * KEYS_EACH + dice.randint(2, 900)
 
     def run(steering: Steering, routes: list[Range]) -> object:
         if len(routes) >= MOST_RANGES:
             return None
         wanted = world.scene.client.table(SCHEMA, table)
-        if chance < 0.5:
-            return steering.split_in_the_middle(wanted)
-        inner = routes[int(chance * 1000) % len(routes)]
-        return steering.split(wanted, _between(inner))
+        return steering.split(wanted, key_bytes(wanted, str(handle)))
 
-    return _ask(world, table, run, f"a range of {table} is split")
+    return _ask(world, table, run, f"a range of {table} is split at {handle}")
 
 
 def merge(world: World, dice: random.Random) -> UnderWay | None:
@@ -74,11 +73,6 @@ def _ask(world: World, table: str, run: Steer, words: str) -> UnderWay:
 
     world.ask(steer)
     return UnderWay("", words, 0.0, lambda: None)
-
-
-def _between(inner: Range) -> bytes:
-    """A key inside of a range: its first, and a little more."""
-    return inner.start[:-1] + bytes([inner.start[-1] | 1]) if inner.start[-1] % 2 == 0 else inner.start + b"\x01"
 
 
 RANGES = (
