@@ -17,9 +17,12 @@ from bench.report import Report, arguments, best_seconds
 from bench.tables import batch, ints100_table, narrow_table, wide_table
 from tailrace.change.batch import ChangeBatch
 from tailrace.change.schema import TableSchema
-from tailrace.codec.base import FileDecoder, FileEncoder
+from tailrace.codec.base import FileDecoder, FileEncoder, MessageDecoder, MessageEncoder
 from tailrace.codec.canal_json import CanalJsonDecoder, CanalJsonEncoder, CanalJsonOptions
 from tailrace.codec.csv import CsvDecoder, CsvEncoder, CsvOptions
+from tailrace.codec.debezium import DebeziumEncoder, DebeziumOptions
+from tailrace.codec.open_protocol import OpenProtocolDecoder, OpenProtocolEncoder, OpenProtocolOptions
+from tailrace.codec.simple import SimpleEncoder, SimpleOptions
 
 REFERENCE = "arrow_csv_narrow.rows_per_s"
 COPY = "copy.mb_per_s"
@@ -62,6 +65,29 @@ CODECS: tuple[Codec, ...] = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A message codec: its encoder, and its decoder if it has one."""
+
+    name: str
+    encoder: MessageEncoder
+    decoder: MessageDecoder | None = None
+
+
+class Numbers:
+    """Places of messages by number alone."""
+
+    def of(self, message: int) -> str:
+        return f"message {message}"
+
+
+SENT: tuple[Sent, ...] = (
+    Sent("open_protocol", OpenProtocolEncoder(OpenProtocolOptions()), OpenProtocolDecoder(OpenProtocolOptions())),
+    Sent("simple", SimpleEncoder(SimpleOptions())),
+    Sent("debezium", DebeziumEncoder(DebeziumOptions(debezium_disable_schema=True))),
+)
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     options = arguments("codecs", argv)
     pa.set_cpu_count(1)
@@ -75,6 +101,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         for codec in CODECS:
             if name in codec.tables:
                 _measure(report, codec, name, batch(make(), count, updates=codec.updates, deletes=codec.deletes))
+        for sent in SENT:
+            _measure_messages(report, sent, name, batch(make(), count))
     report.finish(options.json)
 
 
@@ -103,6 +131,20 @@ def _measure(report: Report, codec: Codec, table: str, changes: ChangeBatch) -> 
         report.add(f"{key}.rows_per_s", changes.num_rows / seconds, REFERENCE)
         report.add(f"{key}.mb_per_s", data.size / 1e6 / seconds, COPY)
         report.add(f"{key}.times_a_copy", copied * seconds / data.size)
+
+
+def _measure_messages(report: Report, sent: Sent, table: str, changes: ChangeBatch) -> None:
+    made, one = sent.encoder.encode(changes), changes.slice(0, 1)
+    size = sum(each.nbytes for each in (made.keys, made.values))
+    report.add(f"{sent.name}.encode.{table}.one_row_us", _seconds(lambda: sent.encoder.encode(one)) * 1e6)
+    works: dict[str, Callable[[], object]] = {"encode": lambda: sent.encoder.encode(changes)}
+    decoder = sent.decoder
+    if decoder is not None:
+        works["decode"] = lambda: list(decoder.decode(made.keys, made.values, Numbers()))
+    for direction, work in works.items():
+        seconds = _seconds(work)
+        report.add(f"{sent.name}.{direction}.{table}.rows_per_s", changes.num_rows / seconds, REFERENCE)
+        report.add(f"{sent.name}.{direction}.{table}.mb_per_s", size / 1e6 / seconds, COPY)
 
 
 if __name__ == "__main__":

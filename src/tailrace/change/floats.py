@@ -40,6 +40,24 @@ def fixed_text(values: pa.Array) -> pa.StringArray:
     return pc.replace_with_mask(text, odd, _positional(text.filter(odd)))
 
 
+def json_float_text(values: pa.Array) -> pa.StringArray:
+    """Floats as Go's encoding/json prints them: those of `float_json_text`, no zero leading in an exponent."""
+    return pc.replace_substring(float_json_text(values), "e-0", "e-")
+
+
+def float_json_text(values: pa.Array) -> pa.StringArray:
+    """Floats with the shortest digits, an exponent below 1e-6 and from 1e21 on."""
+    size = pc.abs(values)
+    low, high = pa.scalar(1e-6, pa.float64()).cast(values.type), pa.scalar(1e21, pa.float64()).cast(values.type)
+    odd = pc.or_(pc.less(size, low), pc.greater_equal(size, high))
+    odd = pc.fill_null(pc.and_(odd, pc.not_equal(size, pa.scalar(0, values.type))), False)
+    if not pc.any(odd).as_py():
+        return fixed_text(values)
+    plain = fixed_text(pc.if_else(odd, pa.scalar(0, values.type), values))
+    powers = _scientific(values.filter(odd).cast(pa.string()))
+    return pc.replace_with_mask(plain, odd, powers)
+
+
 def _positional(text: pa.StringArray) -> pa.StringArray:
     """The same digits, with as many zeros around them as their exponent asks for."""
     sign, digits, exponent = _digits(text)

@@ -55,17 +55,17 @@ def escaped(text: pa.Array) -> pa.BinaryArray:
         begin, end = int(offsets[value]), int(offsets[value + 1])
         data = data.copy() if not data.flags.writeable else data
         data[begin:end] = _without_damage(data[begin:end].tobytes())
-    return _written(text, *_without_separators(offsets, data), _OF_UTF8)
+    return written(text, *_without_separators(offsets, data), _OF_UTF8)
 
 
 def latin1_escaped(values: pa.BinaryArray) -> pa.BinaryArray:
     """The bytes of each value as characters of the same number, as they stand between the quotes of a JSON string."""
     offsets, held = content(values)
-    return _written(values, offsets, np.frombuffer(held, np.uint8), _OF_LATIN1)
+    return written(values, offsets, np.frombuffer(held, np.uint8), _OF_LATIN1)
 
 
-def _written(like: pa.Array, offsets: Places, data: Bytes, pieces: pa.BinaryArray) -> pa.BinaryArray:
-    """The values with the piece of each byte in its place."""
+def written(like: pa.Array, offsets: Places, data: Places, pieces: pa.BinaryArray) -> pa.BinaryArray:
+    """The values with a piece in the place of each byte; `data` says which."""
     borders = np.empty(len(offsets), np.int64)
     begins = range(0, len(data) or 1, _BLOCK)
 

@@ -39,7 +39,7 @@ def integers(grid: Grid, places: Sequence[int], columns: Sequence[Column], absen
         at = int(np.argmax(strange))
         raise _no_integer(text, at, columns[at // rows], at % rows)
     parts = [values.slice(at * rows, rows) for at in range(len(columns))]
-    return [_narrowed(part, column) for part, column in zip(parts, columns, strict=True)]
+    return [narrowed(part, column) for part, column in zip(parts, columns, strict=True)]
 
 
 def _no_integer(text: pa.Array, at: int, column: Column, row: int) -> Malformed:
@@ -62,7 +62,8 @@ def _strange(grid: Grid, places: Sequence[int], absent: Flags | None) -> Flags |
     return flags
 
 
-def _narrowed(values: pa.Array, column: Column) -> pa.Array:
+def narrowed(values: pa.Array, column: Column) -> pa.Array:
+    """Integers as their column holds them; what is out of its range is Malformed."""
     kind = column.type
     span = _span(kind)
     if span is not None:

@@ -22,6 +22,8 @@ from tailrace.errors import EncodeError
 
 Places = npt.NDArray[np.int32]
 
+_SLICE_BYTES, _LONG_ROW = 10 << 20, 4096
+
 
 class Pool:
     """Pieces by number; `add` and `add_columns` say which numbers their values got."""
@@ -68,6 +70,15 @@ class Pool:
         _, offsets, data = whole.buffers()
         borders = np.frombuffer(offsets, np.int32)[: len(whole) + 1 : pieces.shape[1]]
         return borders, data.slice(0, int(borders[-1]))
+
+
+def slices(data: pa.RecordBatch, columns: int) -> list[pa.RecordBatch]:
+    """A batch in equal parts, so that none makes more text than an Arrow column or our memory can take."""
+    rows = data.num_rows
+    each = 200 + 60 * columns + 2 * data.nbytes // max(rows, 1)
+    limit = max(_SLICE_BYTES // (each if each < _LONG_ROW else 4 * each), 1)
+    size = -(-rows // -(-rows // limit)) if rows else 1
+    return [data.slice(begin, size) for begin in range(0, rows, size)]
 
 
 def by_type(columns: Sequence[Column]) -> dict[pa.DataType, list[int]]:

@@ -20,9 +20,9 @@ Places = npt.NDArray[np.integer[Any]]
 _MEANING = np.zeros(256, np.uint8)
 for _letter, _byte in zip(b'"\\/bfnrt', b'"\\/\b\f\n\r\t', strict=True):
     _MEANING[_letter] = _byte
-_HEX = np.full(256, 16, np.uint8)
+HEX = np.full(256, 16, np.uint8)
 for _digit in b"0123456789abcdefABCDEF":
-    _HEX[_digit] = int(chr(_digit), 16)
+    HEX[_digit] = int(chr(_digit), 16)
 
 
 def escaping(slashes: Places, borders: Places) -> Places:
@@ -59,7 +59,7 @@ def unescaped(values: pa.BinaryArray) -> tuple[pa.BinaryArray, int]:
 
 def _write_codes(data: Bytes, dropped: npt.NDArray[np.bool_], begins: Places) -> int:
     """Writes the characters of `\\uXXXX` over their own digits; the index of one that is none, or -1."""
-    digits = _HEX[data[begins[:, None] + np.arange(2, 6)]].astype(np.int64)
+    digits = HEX[data[begins[:, None] + np.arange(2, 6)]].astype(np.int64)
     if (digits > 15).any():
         return int(np.argmax((digits > 15).any(axis=1)))
     codes = digits @ np.array([4096, 256, 16, 1])

@@ -75,7 +75,7 @@ def test_a_large_batch_is_written_in_parts_that_join(monkeypatch: pytest.MonkeyP
     encoder = CanalJsonEncoder(CanalJsonOptions(), now)
     whole = encoder.encode(as_batch(table, rows))
     for size in (300, 1000, 5000):
-        monkeypatch.setattr("tailrace.codec.canal_json.encode._SLICE_BYTES", size)
+        monkeypatch.setattr("tailrace.codec.pieces._SLICE_BYTES", size)
         assert encoder.encode(as_batch(table, rows)).equals(whole)
     assert whole.to_pybytes() == written(table, rows, CanalJsonOptions())
 

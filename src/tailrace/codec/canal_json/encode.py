@@ -18,8 +18,8 @@ from tailrace.codec.binary import gathered
 from tailrace.codec.canal_json.options import CanalJsonOptions
 from tailrace.codec.canal_json.rows import Ending, written
 from tailrace.codec.canal_json.shape import Shape
+from tailrace.codec.pieces import slices
 
-_SLICE_BYTES, _LONG_ROW = 10 << 20, 4096
 _KEPT_SHAPES = 256
 
 
@@ -66,12 +66,3 @@ class CanalJsonEncoder:
         ending = Ending(close + self._options.terminator)
         parts = slices(batch.data, len(shape.columns))
         return gathered((written(shape, self._options, part, ts, ending)[1] for part in parts), len(parts))
-
-
-def slices(data: pa.RecordBatch, columns: int) -> list[pa.RecordBatch]:
-    """A batch in equal parts, so that none makes more text than an Arrow column or our memory can take."""
-    rows = data.num_rows
-    each = 200 + 60 * columns + 2 * data.nbytes // max(rows, 1)
-    limit = max(_SLICE_BYTES // (each if each < _LONG_ROW else 4 * each), 1)
-    size = -(-rows // -(-rows // limit)) if rows else 1
-    return [data.slice(begin, size) for begin in range(0, rows, size)]

@@ -20,12 +20,13 @@ from tailrace.change.ddl import DdlEvent
 from tailrace.change.tso import Ts
 from tailrace.codec.base import ClaimStore, Message, Messages
 from tailrace.codec.binary import base64_text
-from tailrace.codec.canal_json.encode import Shapes, now, slices
+from tailrace.codec.canal_json.encode import Shapes, now
 from tailrace.codec.canal_json.events import ddl_message, watermark_message
 from tailrace.codec.canal_json.options import CanalJsonOptions
 from tailrace.codec.canal_json.rows import Ending, written
 from tailrace.codec.canal_json.shape import Shape
 from tailrace.codec.escapes import escaped
+from tailrace.codec.pieces import slices
 from tailrace.errors import ConfigError, MessageTooLarge
 
 RECORD_OVERHEAD = 36
