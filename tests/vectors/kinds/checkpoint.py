@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tailrace.codec.canal_json import CanalJsonMessageEncoder
-from tests.vectors.kinds.ddl import difference
-from tests.vectors.kinds.rows import canal_json_options, no_time
+from tests.vectors.kinds.ddl import ENCODERS, MESSAGES, difference
 
 KIND = "checkpoint"
 
@@ -17,8 +15,9 @@ def check(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for protocol, outputs in document["outputs"].items():
         for output in outputs:
             name = f"{document['name']} {output['config']['id']}"
-            if protocol != "canal-json":
+            if protocol not in ENCODERS:
                 yield name, f"skip: codec {protocol} is not built yet"
                 continue
-            encoder = CanalJsonMessageEncoder(canal_json_options(output["config"]), clock=no_time)
-            yield name, difference([encoder.watermark(each["ts"]) for each in output["messages"]], output["messages"])
+            encoder = ENCODERS[protocol](output["config"])
+            found = [encoder.watermark(each["ts"]) for each in output["messages"]]
+            yield name, difference(found, output["messages"], MESSAGES[protocol])

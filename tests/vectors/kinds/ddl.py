@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tailrace.change.ddl import DdlEvent
-from tailrace.codec.base import Message
+from tailrace.codec.base import Message, MessageEncoder
 from tailrace.codec.canal_json import CanalJsonMessageEncoder
+from tests.vectors.avro import flat_avro_events, flat_avro_message
 from tests.vectors.kinds.rows import canal_json_options, message_bytes, no_time
 from tests.vectors.tables import Document, table_schema
 
@@ -19,18 +20,28 @@ def check(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for protocol, outputs in document["outputs"].items():
         for output in outputs:
             name = f"{document['name']} {output['config']['id']}"
-            if protocol != "canal-json":
+            if protocol not in ENCODERS:
                 yield name, f"skip: codec {protocol} is not built yet"
                 continue
-            encoder = CanalJsonMessageEncoder(canal_json_options(output["config"]), clock=no_time)
+            encoder = ENCODERS[protocol](output["config"])
             found = [encoder.ddl(_event(document["ddl_events"][each["event"]])) for each in output["messages"]]
-            yield name, difference(found, output["messages"])
+            yield name, difference(found, output["messages"], MESSAGES[protocol])
 
 
-def difference(found: list[Message | None], messages: list[Document]) -> str:
+ENCODERS: dict[str, Callable[[Document], MessageEncoder]] = {
+    "canal-json": lambda config: CanalJsonMessageEncoder(canal_json_options(config), clock=no_time),
+    "avro": flat_avro_events,
+}
+MESSAGES: dict[str, Callable[[Document], Message]] = {
+    "canal-json": lambda document: Message(None, message_bytes(document)),
+    "avro": flat_avro_message,
+}
+
+
+def difference(found: list[Message | None], messages: list[Document], message_of: Callable[[Document], Message]) -> str:
     """What is wrong with messages that were made one by one."""
     for got, want in zip(found, messages, strict=True):
-        expected = None if want.get("no_message") else Message(None, message_bytes(want))
+        expected = None if want.get("no_message") else message_of(want)
         if got != expected:
             return f"event {want['event']}: got {got!r}, not {expected!r}"
     return ""

@@ -14,6 +14,7 @@ from tailrace.change.schema import TableSchema
 from tailrace.codec.canal_json import CanalJsonDecoder, CanalJsonEncoder, CanalJsonMessageEncoder, CanalJsonOptions
 from tailrace.codec.csv import CsvEncoder, CsvOptions
 from tailrace.errors import EncodeError, MessageTooLarge
+from tests.vectors import avro
 from tests.vectors.tables import Document, change_batch, table_schema, with_row_id
 
 KIND = "rows"
@@ -111,4 +112,8 @@ def _difference(got: bytes, want: bytes) -> str:
     return "" if got == want else f"got {got!r}, not {want!r}"
 
 
-_CHECKERS: dict[str, Callable[[Document, Document], str]] = {"csv": _csv, "canal-json": _canal_json}
+_CHECKERS: dict[str, Callable[[Document, Document], str]] = {
+    "csv": _csv,
+    "canal-json": _canal_json,
+    "avro": avro.checked,
+}
