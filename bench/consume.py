@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import resource
 import shutil
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
 
-from bench.report import PeakMemory, Report, arguments
+from bench.report import Report, arguments
 from bench.storage_folder import CONFIG, OPTIONS, TABLES, rows_folder
 from tailrace.change.tso import Ts
 from tailrace.codec.csv import CsvDecoder
@@ -74,19 +76,24 @@ def _decode_seconds(root: Path, name: str) -> float:
 
 
 def _replay(root: Path, target: str, state: Path, rows: int) -> tuple[float, float, int]:
-    """CPU seconds, seconds and peak memory of one replay; raises where it did not carry every row."""
+    """CPU seconds, seconds and peak memory of one replay, in a process of its own."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        carried, spent, wall, peak = pool.submit(_carry, root, target, state).result()
+    shutil.rmtree(state, ignore_errors=True)
+    if carried != rows:
+        raise SystemExit(f"bench: {carried} rows were carried, not {rows}")
+    return spent, wall, peak
+
+
+def _carry(root: Path, target: str, state: Path) -> tuple[int, float, float, int]:
     upstream = UpstreamSpec(f"file://{root}", "UTC", CONFIG)
     end: Ts = worker.upstreams.get(upstream).now()
     solo = Solo(state / "progress.db", lambda report: None, lambda error: None)
-    with PeakMemory(every=0.2) as memory:
-        begun, wall = time.process_time(), time.monotonic()
-        order = Assignment(NAME, 0, upstream, SinkSpec(NAME, target), ("*.*",), start="1", end_ts=end)
-        done = solo.carry(order, InProcessRunner())
-        spent, wall = time.process_time() - begun, time.monotonic() - wall
-    shutil.rmtree(state, ignore_errors=True)
-    if done.report.rows != rows:
-        raise SystemExit(f"bench: {done.report.rows} rows were carried, not {rows}")
-    return spent, wall, memory.bytes
+    begun, wall = time.process_time(), time.monotonic()
+    order = Assignment(NAME, 0, upstream, SinkSpec(NAME, target), ("*.*",), start="1", end_ts=end)
+    done = solo.carry(order, InProcessRunner())
+    spent, wall = time.process_time() - begun, time.monotonic() - wall
+    return done.report.rows, spent, wall, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ from tailrace.testing.images import random_image
 
 CHUNK_ROWS = 100_000
 ROUNDS = 3
+PHASES = ("log", "snapshot", "spread")
 ROUTES = "blackhole://?routes=8"
 LIMIT = "csv.write.narrow.rows_per_s"
 TABLES = {"narrow": narrow_table, "wide": wide_table}
@@ -50,7 +51,14 @@ def main(argv: Sequence[str] | None = None) -> None:
             source = _load(report, store.client(), args.table, args.rows)
             for workers in (1, 2) if args.master else (0,):
                 with rig(place / f"{workers}", store.uri, _options(args.master, workers)) as server:
-                    _measure(report, server, source, place / f"{workers}", f".workers_{workers}" if workers else "")
+                    _measure(
+                        report,
+                        server,
+                        source,
+                        place / f"{workers}",
+                        f".workers_{workers}" if workers else "",
+                        args.phases,
+                    )
         for kind, size in sorted(peaks.by_kind.items()):
             report.add(f"pipeline.memory.{args.table}.{kind}_mb", size / 1e6)
         report.add(f"pipeline.memory.{args.table}.total_mb", peaks.total / 1e6)
@@ -61,6 +69,7 @@ def _extend(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", type=int, default=2_000_000, help="rows of the table (default: 2,000,000)")
     parser.add_argument("--table", choices=sorted(TABLES), default="narrow")
     parser.add_argument("--master", default="", help="a cluster's, which is measured with one worker and with two")
+    parser.add_argument("--phases", nargs="+", choices=PHASES, default=PHASES)
     parser.add_argument("--folder", help="where to work; the system's temporary folder when left out")
 
 
@@ -90,10 +99,10 @@ def _load(report: Report, client: StoreClient, name: str, rows: int) -> Source:
     return Source(name, rows, start, client.now())
 
 
-def _measure(report: Report, server: Rig, source: Source, place: Path, suffix: str) -> None:
+def _measure(report: Report, server: Rig, source: Source, place: Path, suffix: str, phases: Sequence[str]) -> None:
     """The log and a snapshot into files, and the log over routes, which is shuffled, into nothing."""
-    for phase, begin in (("log", str(source.start)), ("snapshot", "snapshot"), ("spread", str(source.start))):
-        upto = 0 if phase == "snapshot" else source.end
+    for phase in phases:
+        begin, upto = ("snapshot", 0) if phase == "snapshot" else (str(source.start), source.end)
         names = [f"{phase}_{number}{suffix.replace('.', '_')}" for number in range(ROUNDS)]
         rounds = [_round(server, place, name, begin, upto, source.rows) for name in names]
         key = f"pipeline.{phase}.{source.table}{suffix}"

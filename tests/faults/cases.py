@@ -17,7 +17,9 @@ from tailrace.observe.failpoints import FAILPOINTS
 
 # So many are about five minutes.
 SOME = 24
-STORE = {point for point in FAILPOINTS if point.startswith("store-")}
+# Ranges that are split, or get another leader.
+STEERED = {"succeed-before-commit", "succeed-after-commit", "adopt-before-commit"}
+STORE = STEERED | {point for point in FAILPOINTS if point.startswith("store-")}
 DDL = {
     "tables-registered",
     "before-ddl",
@@ -32,7 +34,7 @@ CANCEL = {point for point in FAILPOINTS if point.startswith("cancel-")}
 IDLE = {"idle-time", "idle-saved"}
 EARLY = {"claim-taken", "ranges-registered", "progress-held", "owner-claimed", "sink-opened", "store-pinned"}
 EARLY |= {"snapshot-page"}
-LATE = DDL | CANCEL | IDLE | {"log-page"}
+LATE = DDL | CANCEL | IDLE | STEERED | {"log-page"}
 # A successor passes these, so its predecessor has to be ended first.
 AFTER = {"before-recover": "after-naming=kill", "before-abandon": "before-naming=kill"}
 

@@ -18,7 +18,8 @@ import pytest
 from tailrace.change.parse import parse_type
 from tailrace.change.schema import Column
 from tailrace.codec.csv.options import CsvOptions
-from tailrace.errors import AlreadyExists, NotFound
+from tailrace.dataserver.steering import Steering, key_bytes
+from tailrace.errors import AlreadyExists, ConfigError, NotFound, Transient
 from tailrace.server.requests import SubscribeRequest
 from tailrace.testing import shop
 from tailrace.testing.processes import is_stopped
@@ -27,7 +28,7 @@ from tailrace.testing.scene import Scene
 from tailrace.testing.server_process import ServerProcess
 from tailrace.testing.traffic import Traffic
 from tailrace.testing.validators import FolderWatch
-from tests.faults.cases import CANCEL, DDL, IDLE, STORE, Case, chosen
+from tests.faults.cases import CANCEL, DDL, IDLE, STEERED, STORE, Case, chosen
 
 pytestmark = [pytest.mark.faults, pytest.mark.spark]
 
@@ -155,7 +156,24 @@ class Trial:
             self.asked.append(self.pool.submit(self.scene.patiently, self.cancel))
         if point in DDL:
             self.asked.append(self.pool.submit(self.alter))
+        if point in STEERED:
+            self.asked.append(self.pool.submit(self.steer))
         self.scene.until(lambda: self.seen() and self.scene.acted(point) is not None, f"{point} was never reached")
+
+    def steer(self) -> None:
+        """Split ranges, and give each range another leader; what cannot be is left."""
+        scene = self.scene
+        steering = Steering(scene.client, scene.store.address(0))
+        for name in shop.tables(self.name):
+            table = scene.patiently(partial(scene.client.table, self.name, name))
+            if self.case.point.startswith("succeed"):
+                with suppress(Transient, ConfigError):
+                    steering.split(table, key_bytes(table, "20"))
+            for route in scene.patiently(partial(scene.client.upstream.routes, table)):
+                with suppress(Transient, ConfigError, NotFound):
+                    servers = {server for server, address in steering.servers().items() if address != route.leader}
+                    steering.move(route.id, min(servers))
+        steering.close()
 
     def alter(self) -> None:
         """A statement whose outcome may stay unknown; what is true then is in the store."""

@@ -45,6 +45,8 @@ class Rig:
     states: list[tuple[State, TailraceError | None]] = field(default_factory=list)
     reports: list[Report] = field(default_factory=list)
     conductor: Conductor | None = None
+    upstream: str = ""
+    """Where it reads from, when not from `store`."""
 
     def on_state(self, subscription: str, state: State, error: TailraceError | None) -> None:
         self.states.append((state, error))
@@ -56,7 +58,7 @@ class Rig:
         self.conductor = Conductor(LocalRunner(), self.ledger, self)
         self.conductor.start()
         sink = SinkSpec("s", "recorder://" + self.uri)
-        upstream = UpstreamSpec("memory://" + self.uri)
+        upstream = UpstreamSpec(self.upstream or "memory://" + self.uri)
         self.conductor.add(Assignment("s", 1, upstream, sink, rules, start=start, end_ts=end_ts))
 
     def stop(self) -> None:

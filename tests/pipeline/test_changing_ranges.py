@@ -6,13 +6,16 @@ from __future__ import annotations
 import random
 import time
 from collections import defaultdict
+from dataclasses import replace
 
 import pytest
 
 from tailrace.change.ddl import DdlType
+from tailrace.change.ranges import Range
 from tailrace.pipeline import delivery
 from tailrace.progress.position import Stage
-from tailrace.upstream.memory import Row, key_of
+from tailrace.upstream.base import SnapshotVersion
+from tailrace.upstream.memory import MemoryUpstream, Row, key_of
 from tests.pipeline.conftest import Rig, shop_table
 
 ORDERS, ITEMS = 1, 2
@@ -232,3 +235,53 @@ def test_a_snapshot_of_which_nothing_was_read_begins_anew(rig: Rig, monkeypatch:
     rig.until(lambda: rig.target.checkpoint > 0)
     rig.until(lambda: rig.states[-1] == ("normal", None))
     check(rig)
+
+
+@pytest.mark.usefixtures("small_pages")
+def test_a_newcomer_holds_back_the_checkpoint_and_nobodys_data(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivery, "NEWCOMER_SECONDS", 0.05)
+    fill(rig)
+    elsewhere = rig.store.create(replace(shop_table(5, "late"), schema="other"))
+    put(rig, 1, range(400), elsewhere.table_id)
+    start_and_read(rig)
+    before = put(rig, 100, range(60))
+    rig.until_delivered(before)
+    renamed = replace(elsewhere, schema="shop")
+    rig.store.alter(renamed, DdlType.RENAME_TABLE, "RENAME TABLE other.late TO shop.late")
+    came = rig.store.tso()
+    rig.until(lambda: any(row[0] == 5 for row in rig.target.rows()))
+    early = 0
+    for value in range(101, 111):
+        ts = put(rig, value, range(0, 60, 5))
+        rig.store.write({5: {value: {"id": value, "v": value}}})
+        rig.until(lambda ts=ts: any(row[2] >= ts for row in rig.target.rows() if row[0] == ORDERS))  # type: ignore[misc]
+        early += rig.target.checkpoint < came
+    rig.until_delivered(put(rig, 200, range(60)))
+    check(rig, ORDERS, ITEMS, 5)
+    assert early > 3, "the newcomer was read before anything could wait for it"
+    assert rig.target.ddl == ["RENAME TABLE other.late TO shop.late"]
+    stamps = {row[2] for row in rig.target.rows() if row[0] == 5 and row[1] == 0}
+    assert len(stamps) > 1
+
+
+@pytest.mark.usefixtures("small_pages")
+def test_tables_that_are_born_in_a_long_snapshot_are_pinned_at_once(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivery, "RELEASE_SECONDS", 0.0)
+    pinned: dict[int, int] = {}
+    register = MemoryUpstream.register
+
+    def noted(self: MemoryUpstream, route: Range, subscriber: str, at: int = 0) -> SnapshotVersion:
+        pinned[route.table_id] = min(at, pinned.get(route.table_id, at))
+        assert rig.target.checkpoint == 0 or route.table_id in pinned
+        return register(self, route, subscriber, at)
+
+    monkeypatch.setattr(MemoryUpstream, "register", noted)
+    fill(rig, 400)
+    rig.start()
+    rig.until(lambda: len(rig.target.visible) > 2)
+    born = rig.store.create(shop_table(8, "born"))
+    put(rig, 1, range(5), 8)
+    rig.until(lambda: 8 in pinned)
+    assert rig.target.checkpoint == 0 and pinned[8] == born.version
+    rig.until_delivered(put(rig, 2, range(5), 8))
+    check(rig, 8)

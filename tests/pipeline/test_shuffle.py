@@ -4,7 +4,6 @@ late, whatever dies, and whatever is attempted twice at once."""
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +29,7 @@ from tailrace.upstream.base import Mark, UpstreamSpec
 pytestmark = pytest.mark.spark
 
 TERMS = Terms(slots=4, patience=60.0)
-ROWS, ROUTES, LATE_SECONDS = 3_000, 3, 4.0
+ROWS, ROUTES, LATE_SECONDS = 3_000, 3, 10.0
 CLUSTER = pytest.param("cluster", marks=pytest.mark.service("spark"))
 
 
@@ -89,20 +88,23 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def spark(
     request: pytest.FixtureRequest, journal: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SparkRunner]:
-    """Its workers are told to be late in one piece and to die in another."""
+    """One of its workers is told to die in a piece, another to write all of a route and to be late in saying so: Spark
+    then takes it for slow, and begins a second attempt where it has a second machine."""
     folder = tmp_path_factory.mktemp("spark")
     environment = {
         "PYTHONPATH": str(journal),
-        "TAILRACE_FAILPOINT": f"piece-before-write=sleep:{LATE_SECONDS}@2,log-page=kill@2",
+        "TAILRACE_FAILPOINT": f"piece-closed=sleep:{LATE_SECONDS},log-page=kill@2",
         "TAILRACE_FAILPOINT_DIR": str(folder),
     }
     conf = {f"spark.executorEnv.{name}": value for name, value in environment.items()}
+    conf |= {"spark.speculation": "true", "spark.speculation.minTaskRuntime": "500ms"}
+    conf |= {"spark.speculation.interval": "50ms", "spark.speculation.quantile": "0.3"}
     master = "local[4,4]" if request.param == "local" else connection("spark").master
     runner = SparkRunner(SessionOptions(master, conf=conf))
     runner.open()
     yield runner
     runner.close()
-    assert {place.name for place in folder.iterdir()} == {"log-page", "piece-before-write"}
+    assert {place.name for place in folder.iterdir()} == {"log-page", "piece-closed"}
 
 
 def carried(runner: Runner, orders: list[Order], folder: Path) -> list[dict[str, pa.Table]]:
@@ -119,6 +121,15 @@ def expected(orders: list[Order], journal: Path, tmp_path_factory: pytest.TempPa
     rows = sum(table.num_rows for route in found for table in route.values())
     assert rows == 2 * sum(len(range(0, ROWS, turn)) for turn in range(1, 5)) + len(range(0, ROWS, 7))
     return found
+
+
+def test_of_two_attempts_of_one_piece_at_once_one_counts(
+    spark: SparkRunner, orders: list[Order], expected: list[dict[str, pa.Table]], tmp_path: Path
+) -> None:
+    assert carried(spark, orders, tmp_path) == expected
+    # Spark attempts nothing twice at once on one machine, so with a local master there is only one.
+    machines = 1 if str(spark.session.spark.sparkContext.master).startswith("local") else 2
+    assert (attempts(tmp_path) > ROUTES) == (machines > 1)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -138,30 +149,3 @@ def test_a_cut_that_fits_one_task_gives_the_same_without_a_shuffle(
     small = [replace(order, piece=replace(order.piece, bytes=1 << 10)) for order in orders]
     assert by_size(spread_of(small, range(len(small))))[1].feeds == ()
     assert carried(spark, small, tmp_path) == expected
-
-
-@pytest.mark.service("spark")
-def test_of_two_attempts_of_one_piece_at_once_one_counts(
-    journal: Path, orders: list[Order], expected: list[dict[str, pa.Table]], tmp_path: Path
-) -> None:
-    late = tmp_path / "late"
-    late.mkdir()
-    # The first attempt has written all of its route, and does not say so: Spark takes it for slow, and begins another.
-    environment = {
-        "PYTHONPATH": str(journal),
-        "TAILRACE_FAILPOINT": f"piece-closed=sleep:{5 * LATE_SECONDS}",
-        "TAILRACE_FAILPOINT_DIR": str(late),
-    }
-    conf = {f"spark.executorEnv.{name}": value for name, value in environment.items()}
-    conf |= {"spark.speculation": "true", "spark.speculation.minTaskRuntime": "500ms"}
-    conf |= {"spark.speculation.interval": "50ms", "spark.speculation.quantile": "0.3"}
-    runner = SparkRunner(SessionOptions(connection("spark").master, conf=conf))
-    try:
-        runner.open()
-        begun = time.monotonic()
-        assert carried(runner, orders, tmp_path / "journal") == expected
-        assert time.monotonic() - begun < 5 * LATE_SECONDS
-    finally:
-        runner.close()
-    assert [place.name for place in late.iterdir()] == ["piece-closed"]
-    assert attempts(tmp_path / "journal") > ROUTES

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import random
+import threading
+import time
 from dataclasses import replace
 
 import pytest
 
 from tailrace import plugins
+from tailrace.change.batch import ChangeBatch
+from tailrace.change.schema import Index
 from tailrace.change.tso import MAX_TS
 from tailrace.pipeline import carry, spread
 from tailrace.pipeline.carry import Order
+from tailrace.pipeline.hands import left_behind
 from tailrace.pipeline.job import LocalRunner, Terms
 from tailrace.pipeline.pieces import with_routes
 from tailrace.pipeline.spread import Arrival, by_size, feed, settle, spread_of
@@ -19,7 +24,7 @@ from tailrace.sink.base import SinkSpec
 from tailrace.upstream.base import UpstreamSpec
 from tailrace.upstream.memory import MemoryUpstream
 from tests.pipeline.conftest import Rig, shop_table
-from tests.pipeline.recorder import Row
+from tests.pipeline.recorder import Attempt, Row
 
 TERMS = Terms(slots=4, patience=60.0)
 TABLES = {1: "orders", 2: "items"}
@@ -166,3 +171,54 @@ def test_a_sink_with_routes_is_delivered_as_any_other(rig: Rig, monkeypatch: pyt
     rows = [str(row) for row in rig.target.rows()]
     assert len(rows) == len(set(rows)) == 20 + 60
     assert plugins.open_sink(SinkSpec("s", "recorder://")).capabilities.routes == 3
+
+
+def test_a_table_with_a_second_unique_key_is_divided_where_one_piece_has_all_of_it(rig: Rig) -> None:
+    rig.target.routes = 3
+    unique = (Index(1, "PRIMARY", ("id",), True, True), Index(2, "v", ("v",), True))
+    rig.store.create(replace(shop_table(1, "orders"), indexes=unique), cuts=(10, 20))
+    for turn in range(20):
+        # Pairs of rows that exchange their values, over ranges and transactions.
+        rig.store.write({1: {key: {"id": key, "v": (key + 15 * turn) % 30} for key in (turn % 15, turn % 15 + 15)}})
+    upstream = UpstreamSpec("memory://" + rig.uri)
+    spans = tuple(Span(each) for each in MemoryUpstream(upstream).routes(rig.store.tables[1].versions[-1]))
+    cut, feed_of_all = (
+        Cut("s", 1, 1, "log", 0, MAX_TS),
+        Piece("s", 1, 1, 0, "log", 1, 0, spans, 0, MAX_TS, bytes=24 << 20),
+    )
+    pieces = with_routes(cut, [feed_of_all], 3)
+    assert [piece.whole for piece in pieces] == [True, False, False, False]
+    given = [Order(piece, upstream, SinkSpec("s", "recorder://" + rig.uri)) for piece in pieces]
+    assert [receipt.error for receipt in LocalRunner().run(given, TERMS)] == [None] * 4
+    of_value: dict[int, set[int]] = {}
+    for route, rows in enumerate(written(rig)):
+        for _, _, _, before, after in rows:
+            for image in filter(None, (before, after)):
+                of_value.setdefault(image["v"], set()).add(route)
+                of_value.setdefault(-1 - image["id"], set()).add(route)
+    assert all(len(routes) == 1 for routes in of_value.values())
+    assert len(set().union(*of_value.values())) == 3
+    halves = with_routes(cut, [replace(feed_of_all, number=n) for n in range(2)], 3)
+    large = with_routes(cut, [replace(feed_of_all, bytes=65 << 20)], 3)
+    assert not any(piece.whole for piece in (*halves, *large))
+
+
+def test_a_route_that_hangs_is_left_behind_and_the_others_answer(store: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    freed = threading.Event()
+    first = threading.Lock()
+
+    def write(self: Attempt, batch: ChangeBatch) -> None:
+        if first.acquire(blocking=False):
+            freed.wait(30)
+
+    monkeypatch.setattr(Attempt, "write", write)
+    small = [replace(each, piece=replace(each.piece, bytes=1 << 10)) for each in orders(store)]
+    try:
+        receipts = LocalRunner().run(small, replace(TERMS, patience=0.3))
+    finally:
+        freed.set()
+    errors = [receipt.error["kind"] for receipt in receipts if receipt.error]
+    assert errors == ["Overdue"]
+    while left_behind():
+        time.sleep(0.01)
+    assert len(written(store)) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from sqlalchemy import select
@@ -231,3 +232,15 @@ def test_a_table_without_a_key_is_a_warning_unless_it_is_wanted(subscriptions: S
     )
     assert subscriptions.subscribe(replace(request, name="more", config="force-replicate = true")).warnings == ()
     assert subscriptions.status("notes").warnings == ()
+
+
+def test_a_storage_may_be_the_upstream_from_a_timestamp_on(
+    subscriptions: Subscriptions, request_of_orders: SubscribeRequest
+) -> None:
+    storage = Path(__file__).parents[1] / "trees" / "csv-basic" / "storage"
+    upstream = f"file://{storage}?protocol=csv&include-commit-ts=true"
+    wanted = replace(request_of_orders, upstream=upstream, rules=("shop.*",))
+    with pytest.raises(ConfigError, match="start: this upstream has no snapshot"):
+        subscriptions.subscribe(replace(wanted, start="snapshot"))
+    made = subscriptions.subscribe(replace(wanted, start="470558777605357568")).subscription
+    assert made.tables == ("shop.customer", "shop.orders", "shop.stock", "shop.tag")

@@ -19,6 +19,7 @@ from tailrace.sink.base import SinkSpec
 from tailrace.sink.storage.sink import StorageSink
 from tailrace.store.bucket import Bucket
 from tailrace.store.clients import open_bucket
+from tailrace.store.filesystem import OWN
 from tailrace.testing.services import Cloud, connection
 from tests.sink.storage.folders import SUBSCRIPTION, Run, batch, table, ts
 
@@ -147,6 +148,16 @@ def test_folders_are_seen_by_what_is_below_them(store: Bucket) -> None:
     assert store.names("a/x/deep") == ["1", "2"]
     store.remove_folder("a/x")
     assert store.folders("a") == ["y"]
+
+
+def test_a_round_of_a_listing_gives_what_is_new_and_nothing_of_ours(store: Bucket) -> None:
+    listing = store.listing()
+    store.replace([("metadata", b"{}"), ("shop/t/1/CDC1.csv", b"1"), (f"{OWN}/stage/x.part", b"1")])
+    assert sorted(listing.round()) == [("metadata", 2), ("shop/t/1/CDC1.csv", 1)]
+    store.replace([("shop/t/1/CDC2.csv", b"22"), ("app/u/1/CDC1.csv", b"333")])
+    assert sorted(listing.round()) == [("app/u/1/CDC1.csv", 3), ("shop/t/1/CDC2.csv", 2)]
+    assert listing.round() == []
+    assert (store.part("shop/t/1/CDC2.csv", 1, 5), store.part("nowhere", 0, 5)) == (b"2", b"")
 
 
 def test_a_reader_sees_the_old_content_or_the_new_and_nothing_between(store: Bucket) -> None:

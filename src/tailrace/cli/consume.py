@@ -8,14 +8,13 @@ from __future__ import annotations
 import signal
 import sys
 from pathlib import Path
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
 from tailrace import plugins
 from tailrace.change.tso import MAX_TS, moment
 from tailrace.cli.consume_progress import Line
-from tailrace.config import load_changefeed
+from tailrace.config import zone_named
 from tailrace.config.uri import parse_uri
 from tailrace.errors import ConfigError, NotFound
 from tailrace.pipeline import worker
@@ -28,6 +27,8 @@ from tailrace.upstream.base import UpstreamSpec
 NAME = "consume"
 # From the first change that any file holds.
 START = "1"
+# The changefeed's own filter decided what is in its files.
+EVERYTHING = ("*.*",)
 
 
 @click.command()
@@ -63,22 +64,21 @@ def consume(
     """Carry the changes in STORAGE_URI, a folder or bucket of TiCDC's layout, into a database, exactly once."""
     if once and until is not None:
         raise click.UsageError("--once and --until exclude each other")
-    _check_zone(time_zone)
+    zone = zone_named(time_zone)
     if without_commit_ts:
         storage_uri += ("&" if "?" in storage_uri else "?") + "without-commit-ts=true"
     text = config.read_text(encoding="utf-8") if config else ""
     upstream = UpstreamSpec(storage_uri, time_zone, text)
     sink = SinkSpec(NAME, into, "", time_zone)
-    chosen = rules or _rules(storage_uri, text)
     _verify(sink)
     end = _checkpoint(upstream) if once else until if until is not None else MAX_TS
     line = Line(sys.stderr)
     solo = Solo(state or state_of(into), line.told, line.warned)
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, lambda *_: solo.stop())
-    done = solo.carry(Assignment(NAME, 0, upstream, sink, chosen, start=START, end_ts=end), _runner(spark))
+    done = solo.carry(Assignment(NAME, 0, upstream, sink, rules or EVERYTHING, start=START, end_ts=end), _runner(spark))
     line.close()
-    when = moment(done.to_ts, ZoneInfo(time_zone)).isoformat(timespec="milliseconds") if done.to_ts > 1 else "nothing"
+    when = moment(done.to_ts, zone).isoformat(timespec="milliseconds") if done.to_ts > 1 else "nothing"
     click.echo(f"consumed {done.report.rows:,} rows in {done.report.cuts:,} cuts, up to {done.to_ts} ({when})")
 
 
@@ -88,18 +88,6 @@ def state_of(into: str) -> Path:
     if uri.scheme == "sqlite":
         return Path(f"{Path(uri.path.removeprefix('/')).absolute()}-tailrace/progress.db")
     raise ConfigError(f"--state must say where the progress of a {uri.scheme}:// target is kept")
-
-
-def _rules(storage_uri: str, text: str) -> tuple[str, ...]:
-    """The changefeed's own filter decided what is in its files; it also names tables that came later."""
-    return ("*.*",) if not text else load_changefeed("blackhole://", text).filter.rules and ("*.*",)
-
-
-def _check_zone(name: str) -> None:
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError) as error:
-        raise ConfigError(f"--time-zone is {name!r}; it must be a name such as Asia/Shanghai or UTC") from error
 
 
 def _verify(spec: SinkSpec) -> None:

@@ -42,6 +42,8 @@ class Line:
 
 def describe(report: Report) -> str:
     """Rows, rate, and how far behind the storage's checkpoint."""
-    at = moment(report.to_ts).strftime("%Y-%m-%d %H:%M:%S") if report.to_ts > 1 else "the beginning"
-    rate = f"{report.rows_per_second:,.0f} rows/s"
-    return f"{report.rows:,} rows, {rate}, {report.ranges:,} tables, at {at}, {duration(report.lag_seconds)} behind"
+    moved = f"{report.rows:,} rows, {report.rows_per_second:,.0f} rows/s, {report.ranges:,} tables"
+    if report.to_ts <= 1:
+        return f"{moved}, at the beginning"
+    at = moment(report.to_ts).strftime("%Y-%m-%d %H:%M:%S")
+    return f"{moved}, at {at}, {duration(report.lag_seconds)} behind"

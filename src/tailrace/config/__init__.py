@@ -14,6 +14,7 @@ from tailrace.config.values import (
     SinkConfig,
     StorageConfig,
 )
+from tailrace.config.zone import zone_named
 
 __all__ = [
     "ChangefeedConfig",
@@ -29,4 +30,5 @@ __all__ = [
     "StorageConfig",
     "load_changefeed",
     "masked_uri",
+    "zone_named",
 ]

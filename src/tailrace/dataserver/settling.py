@@ -59,14 +59,26 @@ class Settling:
             if leader.meta.heirs and not leader.meta.settled:
                 waiting[leader.meta.heirs].append(leader)
         for heirs, parents in waiting.items():
-            parents.sort(key=lambda leader: leader.meta.start)
+            try:
+                self._announce_one(heirs, sorted(parents, key=lambda leader: leader.meta.start))
+            except TailraceError as error:
+                _LOG.warning("what became of ranges will be told again: %s", error)
+
+    def _announce_one(self, heirs: Sequence[int], parents: Sequence[RangeLeader]) -> None:
+        here = {leader.meta.range_id for leader in self._node.leaders()}
+        missing = [each for each in heirs if each not in here]
+        for each in missing:
+            # Only a range that the master has written down gets another leader: so it was told, and this server died
+            # before it could note that. NotFound: the heir is still on its way here.
+            self._is_mine(each)
+        if not missing:
             made = [self._node.leader(each).meta for each in heirs]
             if (parents[0].meta.start, parents[-1].meta.end) != (made[0].start, made[-1].end):
                 # The other parent of a merge is still to come here.
-                continue
+                return
             self._tell([leader.meta for leader in parents], made)
-            for leader in parents:
-                self._changeover.settled(leader)
+        for leader in parents:
+            self._changeover.settled(leader)
 
     def _ask_back(self) -> None:
         """A range that was yielded and not taken is led again; one that was taken is let go of."""

@@ -36,7 +36,7 @@ from tailrace.pipeline.outcome import IndexHints, log_outcome, snapshot_outcome,
 from tailrace.pipeline.pace import Pace
 from tailrace.pipeline.pieces import log_pieces, snapshot_pieces
 from tailrace.pipeline.seat import DeliverySeat
-from tailrace.pipeline.succession import behind, drained_by, version_of, within, without
+from tailrace.pipeline.succession import behind, drained_by, newcomers_read, version_of, within, without
 from tailrace.pipeline.tally import Tally
 from tailrace.pipeline.territory import Territory
 from tailrace.progress.cut import Cut, Phase, Piece, Receipt
@@ -52,6 +52,8 @@ BREATH_SECONDS, LONGEST_BREATH = 0.01, 0.5
 GLANCE_SECONDS = 2.0
 RELEASE_SECONDS = 30.0
 IDLE_RELEASE_SECONDS = 120.0
+# While a newcomer is read, the changes of all others go out this often.
+NEWCOMER_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ class Delivery:
         self._releases = Pace(replace(sink.capabilities, cut_seconds=RELEASE_SECONDS))
         self._idle_releases = Pace(replace(sink.capabilities, cut_seconds=IDLE_RELEASE_SECONDS))
         self._births = Pace(replace(sink.capabilities, cut_seconds=RELEASE_SECONDS))
+        self._turns = Pace(replace(sink.capabilities, cut_seconds=NEWCOMER_SECONDS))
         self._hints = IndexHints()
         self._progress = Progress(assignment.subscription)
         self._saved_ts: Ts = 0
@@ -148,6 +151,9 @@ class Delivery:
     def begin(self, slots: int) -> Cargo | Rest:
         """What has to be carried next, in tasks of which so many run at once, or how long there is nothing to do."""
         self._release_what_is_delivered()
+        if self._progress.reading and self._turns.until_cut() == 0 and newcomers_read(self._progress):
+            self._hold(self._territory.renew(self._progress))
+            self._turns.cut()
         if self._progress.reading and not behind(self._progress):
             return self._snapshot_cargo(slots)
         return self._log_cargo(slots)
@@ -245,11 +251,9 @@ class Delivery:
             return False
         joined = self._territory.joined(self._progress)
         self._arrivals = arrivals
-        if joined.ranges == self._progress.ranges:
+        if joined == self._progress:
             return False
-        self._ledger.hold(self._assignment.subscription, self._assignment.epoch, joined)
-        self._progress = joined
-        self._saved_ts = joined.to_ts
+        self._hold(joined)
         self._name_tables()
         return True
 
@@ -265,7 +269,7 @@ class Delivery:
         self._breaths = 0
         cut = self._next_cut("log", self._progress.reached, to_ts)
         by_range = {each.range_id: each for each in frontiers}
-        wanted = within(self._progress, self._territory.tables)
+        wanted = within(self._progress)
         pieces = log_pieces(
             cut, self._progress.ranges, self._territory.routes, by_range, self._sink.capabilities, slots, wanted
         )
@@ -281,6 +285,7 @@ class Delivery:
             # The DDL may have taken away the last keys that had nothing.
             after = after if after.reading else replace(after, to_ts=cargo.cut.to_ts)
             self._name_tables()
+            self._turns.cut()
             reach("tables-registered")
         self._territory.keep(after)
         self._deliver(cargo.cut, receipts, cargo.events, after)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tailrace.errors import Overdue
 from tailrace.pipeline.carry import Order, carry
@@ -27,6 +27,8 @@ TIMES_THE_OTHERS = 4.0
 STALLED_SECONDS = 0.5
 LEFT_OF_ONE = 2
 
+Carrier = Callable[[int, threading.Event], Receipt]
+
 _left_behind: Counter[str] = Counter()
 _counting = threading.Lock()
 
@@ -38,8 +40,11 @@ def left_behind() -> int:
 
 
 class Hands:
-    def __init__(self, orders: Sequence[Order], patience: float) -> None:
+    """`carrier` is given the number of an order; without one the order is carried from its upstream into its sink."""
+
+    def __init__(self, orders: Sequence[Order], patience: float, carrier: Carrier | None = None) -> None:
         self._orders = orders
+        self._carrier = carrier or (lambda at, gone: carry(orders[at], gone))
         self._patience = patience
         self._changed = threading.Condition()
         self._small = deque(at for at, order in enumerate(orders) if order.piece.bytes < LARGE_BYTES)
@@ -95,7 +100,7 @@ class Hands:
         if hung >= LEFT_OF_ONE:
             said = f"{hung} earlier attempts of this subscription hang in a worker; it is tried again when one ends"
             return _overdue(order, said)
-        return carry(order, self._gone[at])
+        return self._carrier(at, self._gone[at])
 
     def _allowed(self, at: int) -> float:
         now = time.monotonic()

@@ -50,7 +50,11 @@ class LocalRunner:
         pass
 
     def run(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
-        return divided(orders, lambda plain: self._carry(plain, terms), carry_here)
+        return divided(
+            orders,
+            lambda plain: self._carry(plain, terms),
+            lambda spread: carry_here(spread, terms.patience),
+        )
 
     def _carry(self, orders: Sequence[Order], terms: Terms) -> list[Receipt]:
         loads = deal(orders, min(terms.slots, self.slots))
@@ -124,14 +128,14 @@ class SparkRunner:
             return _gather(some, loads, self._answers(packed))
 
         try:
-            return divided(orders, plain, lambda spread: self._spread(spread, slots))
+            return divided(orders, plain, lambda spread: self._spread(spread, Terms(slots, terms.patience)))
         except (PySparkException, Py4JError) as error:
             raise diagnose(error, f"a job of {len(orders)} pieces") from error
 
-    def _spread(self, spread: Spread, slots: int) -> dict[int, Receipt]:
+    def _spread(self, spread: Spread, terms: Terms) -> dict[int, Receipt]:
         small, large = by_size(spread)
-        found = unshuffled(self.session.spark, small) if small else {}
-        return found | (shuffled(self.session.spark, large, slots) if large.feeds else {})
+        found = unshuffled(self.session.spark, small, terms.patience) if small else {}
+        return found | (shuffled(self.session.spark, large, terms.slots) if large.feeds else {})
 
     def _answers(self, packed: Sequence[bytes]) -> dict[int, bytes]:
         plan = pa.table([pa.array(range(len(packed)), pa.int32()), pa.array(packed, pa.binary())], schema=_PLAN)

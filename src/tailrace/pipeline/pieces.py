@@ -8,7 +8,7 @@ sink that wants routes, the pieces that pull are the cut, and those of the route
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,8 +22,10 @@ from tailrace.sink.base import Capabilities
 from tailrace.upstream.base import Frontier
 
 SMALLEST_PIECE = 8 << 20
-ROUTE_BYTES = 8 << 20
 NO_KEYS: Mapping[int, Intervals | None] = {}
+ROUTE_BYTES = 8 << 20
+# A table of which more has changed than one task should hold is not looked at as a whole.
+WHOLE_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,10 @@ def with_routes(cut: Cut, feeds: Sequence[Piece], most: int) -> list[Piece]:
     few routes, because each is a transaction of the target at least."""
     rows, size = sum(piece.rows for piece in feeds), sum(piece.bytes for piece in feeds)
     routes = max(1, min(most, -(-size // ROUTE_BYTES)))
-    return [replace(piece, routes=routes) for piece in feeds] + [
+    of_table = Counter(piece.table_id for piece in feeds)
+    alone = {table_id for table_id, count in of_table.items() if count == 1}
+    wholes = [piece.table_id in alone and piece.bytes <= WHOLE_BYTES for piece in feeds]
+    return [replace(piece, routes=routes, whole=whole) for piece, whole in zip(feeds, wholes, strict=True)] + [
         Piece(
             subscription=cut.subscription,
             epoch=cut.epoch,

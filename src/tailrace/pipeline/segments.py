@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from tailrace.change.batch import DELETE, INSERT, UPDATE, ChangeBatch
 from tailrace.change.schema import TableSchema
-from tailrace.route.conflict import routes_of
+from tailrace.route.components import component_routes, linkable
+from tailrace.route.conflict import divisible, routes_of
 
 SEGMENT_ROWS = 8_192
 SEGMENT_BYTES = 8 << 20
@@ -61,28 +62,36 @@ class _Parcel:
         self.rows, self.bytes = self.rows + part.num_rows, self.bytes + part.nbytes
 
 
-def cut_segments(batches: Iterator[ChangeBatch], routes: int) -> Iterator[Segment]:
-    """All rows of the batches, each in exactly one segment of its route."""
+def cut_segments(batches: Iterator[ChangeBatch], routes: int, whole: bool = False) -> Iterator[Segment]:
+    """All rows of the batches, each in exactly one segment of its route. `whole`: they are all changes of their table
+    in the cut, so that those of a table with several unique keys can be divided too."""
     parcels: dict[int, _Parcel] = {}
-    for batch in batches:
-        for route, part in parted(batch, routes):
-            parcel = parcels.setdefault(route, _Parcel())
-            for piece in _sized(part):
-                if not parcel.has_room(piece):
-                    yield _segment(route, parcel)
-                    parcel = parcels[route] = _Parcel()
-                parcel.add(piece)
+    for route, part in _routed(batches, routes, whole):
+        parcel = parcels.setdefault(route, _Parcel())
+        for piece in _sized(part):
+            if not parcel.has_room(piece):
+                yield _segment(route, parcel)
+                parcel = parcels[route] = _Parcel()
+            parcel.add(piece)
     for route, parcel in parcels.items():
         if parcel.rows:
             yield _segment(route, parcel)
 
 
-def parted(batch: ChangeBatch, routes: int) -> Iterator[tuple[int, ChangeBatch]]:
+def _routed(batches: Iterator[ChangeBatch], routes: int, whole: bool) -> Iterator[tuple[int, ChangeBatch]]:
+    linked: list[ChangeBatch] = []
+    for batch in batches:
+        if whole and routes > 1 and not divisible(batch.table) and linkable(batch.table):
+            linked.append(batch)
+        elif batch.num_rows:
+            yield from parted(batch, routes_of(batch, routes))
+    if linked and (together := joined(linked)).num_rows:
+        yield from parted(together, component_routes(together, routes))
+
+
+def parted(batch: ChangeBatch, found: NDArray[np.int64]) -> Iterator[tuple[int, ChangeBatch]]:
     """The rows of a batch by route, in their order; without a copy where one route has all of them."""
-    if not batch.num_rows:
-        return
-    found = routes_of(batch, routes)
-    counts = np.bincount(found, minlength=routes)
+    counts = np.bincount(found)
     if counts[found[0]] == batch.num_rows:
         yield int(found[0]), batch
         return

@@ -25,6 +25,7 @@ from tailrace.pipeline.java import java_home
 from tailrace.pipeline.shipment import shipment
 
 ATTEMPTS = 4
+_CONNECT_MARK = "SPARK_CONNECT_MODE_ENABLED"
 START_SECONDS = 120.0
 KNOCK_SECONDS = 5.0
 _LOOPBACK = ("spark://127.0.0.1:", "spark://localhost:")
@@ -125,6 +126,9 @@ class Session:
 
     def stop(self) -> None:
         self.spark.stop()
+        if self.remote_slots:
+            # PySpark leaves a mark by which every later session of this process would be sought at a server, too.
+            os.environ.pop(_CONNECT_MARK, None)
 
 
 def open_session(options: SessionOptions) -> Session:

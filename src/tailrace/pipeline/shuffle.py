@@ -51,9 +51,9 @@ def shuffled(session: SparkSession, spread: Spread, slots: int) -> dict[int, Rec
     return _answers(sorted_segments.mapInArrow(_Settling(spread.routes), _ANSWERS_SQL).toArrow())
 
 
-def unshuffled(session: SparkSession, spreads: Sequence[Spread]) -> dict[int, Receipt]:
+def unshuffled(session: SparkSession, spreads: Sequence[Spread], patience: float) -> dict[int, Receipt]:
     """The receipts of small cuts, each carried by one task."""
-    plan = [pickle.dumps(each, protocol=5) for each in spreads]
+    plan = [pickle.dumps((each, patience), protocol=5) for each in spreads]
     return _answers(session.createDataFrame(_plan(plan)).mapInArrow(_carry_spreads, _ANSWERS_SQL).toArrow())
 
 
@@ -69,7 +69,7 @@ def _answers(found: pa.Table) -> dict[int, Receipt]:
 def _carry_spreads(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for load in batch.column(0).to_pylist():
-            yield from map(_answer, carry_here(pickle.loads(load)).items())
+            yield from map(_answer, carry_here(*pickle.loads(load)).items())
 
 
 class _Feeding:

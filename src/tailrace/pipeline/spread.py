@@ -6,28 +6,32 @@
 
 A cut that is small enough for one task goes the same way inside of that task, and nothing is shuffled.
 
-Guarantees: *a route writes all of its changes or nothing counts*: each feed ends with a word to every route of how
-many rows it sent, and a route that lacks a word, or a row, or hears that a feed failed, writes nothing more and
-answers with an error. *The order of arrival means nothing*: what a route writes is sorted by what the changes say of
-themselves. *Attempts are alike*: a row's route depends on the row alone, so it does not matter which attempts of the
-feeds a route hears. Two attempts of a route may write at once: that only one counts is the sink's part, as with any
-piece.
+Guarantees: *a route writes all of its changes or nothing counts*: each feed ends with a word to every route of how many
+rows it sent, and a route that lacks a word, or a row, or hears that a feed failed, writes nothing more and answers with
+an error. *The order of arrival means nothing*: what a route writes is sorted by what the changes say of themselves.
+*Attempts are alike*: a row's route depends on the row alone, or on all changes of its table in the cut, so it does not
+matter which attempts of the feeds a route hears. Two attempts of a route may write at once: that only one counts is the
+sink's part, as with any piece.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import pickle
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from tailrace.change.batch import ChangeBatch
-from tailrace.errors import WorkerLost, from_fields
+from tailrace.errors import Overdue, WorkerLost, from_fields
 from tailrace.observe.failpoints import reach
 from tailrace.pipeline import worker
 from tailrace.pipeline.carry import Order, StageClock, ahead, failed, log_changes, written
+from tailrace.pipeline.hands import Hands
 from tailrace.pipeline.segments import cut_segments, opened
 from tailrace.pipeline.windows import windows
 from tailrace.progress.cut import Reached, Receipt
@@ -111,10 +115,12 @@ def divided(orders: Sequence[Order], plain: Carry, together: Callable[[Spread], 
     meeting = [number for number, order in enumerate(orders) if order.piece.routes]
     if not meeting:
         return plain(orders)
-    found = together(spread_of([orders[number] for number in meeting], meeting))
-    others = [number for number in range(len(orders)) if number not in found]
-    if others:
-        found |= zip(others, plain([orders[number] for number in others]), strict=True)
+    spread = spread_of([orders[number] for number in meeting], meeting)
+    others = [number for number, order in enumerate(orders) if not order.piece.routes]
+    with ThreadPoolExecutor(1, thread_name_prefix="spread") as pool:
+        meanwhile = pool.submit(together, spread)
+        found = dict(zip(others, plain([orders[number] for number in others]), strict=True)) if others else {}
+        found |= meanwhile.result()
     return [found[number] for number in range(len(orders))]
 
 
@@ -133,10 +139,25 @@ def by_size(spread: Spread) -> tuple[list[Spread], Spread]:
     return small, Spread(tuple(feeds), routes)
 
 
-def carry_here(spread: Spread) -> dict[int, Receipt]:
-    """Both stages in this task, without a shuffle."""
-    arrivals = sorted((arrival for each in spread.feeds for arrival in feed(each)), key=lambda each: each.order)
-    return dict(settle(spread.routes, arrivals))
+def carry_here(spread: Spread, patience: float = math.inf) -> dict[int, Receipt]:
+    """Both stages in this task, without a shuffle, but for what takes too long (`hands`)."""
+    sent: dict[int, list[Arrival]] = {}
+    ends = list(spread.routes.values())
+
+    def pull(at: int, gone: threading.Event) -> Receipt:
+        sent[at] = list(feed(spread.feeds[at]))
+        return _word(sent[at][-1])[0]
+
+    pulled = Hands([each.order for each in spread.feeds], patience, pull).receipts()
+    arrived = sorted((arrival for at in list(sent) for arrival in sent[at]), key=lambda arrival: arrival.order)
+    of_route = {target: list(mine) for target, mine in itertools.groupby(arrived, key=lambda arrival: arrival.target)}
+
+    def write(at: int, gone: threading.Event) -> Receipt:
+        return _end(ends[at], *_heard(iter(of_route.get(ends[at].number, ()))), gone)
+
+    written = Hands([each.order for each in ends], patience, write).receipts()
+    fed = zip((each.number for each in spread.feeds), pulled, strict=True)
+    return dict(fed) | dict(zip((each.number for each in ends), written, strict=True))
 
 
 def feed(task: Feed) -> Iterator[Arrival]:
@@ -145,7 +166,8 @@ def feed(task: Feed) -> Iterator[Arrival]:
     sent = dict.fromkeys(task.targets, 0)
     try:
         upstream, sink = worker.upstreams.get(task.order.upstream), worker.sinks.get(task.order.sink)
-        segments = cut_segments(ahead(lambda: log_changes(upstream, sink, piece, clock)), len(task.targets))
+        changes = ahead(lambda: log_changes(upstream, sink, piece, clock))
+        segments = cut_segments(changes, len(task.targets), piece.whole)
         for number in itertools.count():
             with clock.stage("segment"):
                 segment = next(segments, None)
@@ -169,10 +191,13 @@ def settle(routes: Mapping[int, Route], arrivals: Iterable[Arrival]) -> Iterator
         words, segments = _heard(mine)
         if route.speaks:
             yield from ((number, receipt) for number, (receipt, _) in words.items())
-        try:
-            yield target, _settled(route, words, (opened(each.data) for each in segments))
-        except Exception as error:
-            yield target, failed(route.order.piece, error)
+        yield target, _end(route, words, segments, threading.Event())
+
+
+def _word(arrival: Arrival) -> tuple[Receipt, int]:
+    """What a feed said last: its receipt, and how many rows it sent to the route."""
+    said: tuple[Receipt, int] = pickle.loads(arrival.data)
+    return said
 
 
 def _heard(arrivals: Iterator[Arrival]) -> tuple[dict[int, tuple[Receipt, int]], Iterator[Arrival]]:
@@ -181,11 +206,23 @@ def _heard(arrivals: Iterator[Arrival]) -> tuple[dict[int, tuple[Receipt, int]],
     for arrival in arrivals:
         if not arrival.last_word:
             return words, itertools.chain([arrival], arrivals)
-        words[arrival.feed] = pickle.loads(arrival.data)
+        words[arrival.feed] = _word(arrival)
     return words, iter(())
 
 
-def _settled(route: Route, words: Mapping[int, tuple[Receipt, int]], segments: Iterator[ChangeBatch]) -> Receipt:
+def _end(
+    route: Route, words: Mapping[int, tuple[Receipt, int]], segments: Iterator[Arrival], gone: threading.Event
+) -> Receipt:
+    """The receipt of a route; never raises."""
+    try:
+        return _settled(route, words, (opened(each.data) for each in segments), gone)
+    except Exception as error:
+        return failed(route.order.piece, error)
+
+
+def _settled(
+    route: Route, words: Mapping[int, tuple[Receipt, int]], segments: Iterator[ChangeBatch], gone: threading.Event
+) -> Receipt:
     if route.feeds != words.keys():
         raise WorkerLost(f"{len(route.feeds - words.keys())} of {len(route.feeds)} feeds said nothing to a route")
     for receipt, _ in words.values():
@@ -197,6 +234,8 @@ def _settled(route: Route, words: Mapping[int, tuple[Receipt, int]], segments: I
         batches, rows = windows(segments), 0
         reach("piece-before-write")
         while True:
+            if gone.is_set():
+                raise Overdue("nobody waits for this attempt any more")
             with clock.stage("settle"):
                 batch = next(batches, None)
             if batch is None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from tailrace.change.ranges import Range
 from tailrace.change.tso import Ts
 from tailrace.errors import StaleRoute
-from tailrace.progress.interval import Intervals, cut, joined, missing, present, spans
+from tailrace.progress.interval import Intervals, cut, joined, missing, present, raised, spans
 from tailrace.progress.position import Progress, RangeProgress, Stage
 from tailrace.upstream.base import Frontier
 
@@ -26,7 +26,9 @@ def followed(
     Raises StaleRoute where the ranges of now hold keys of which nothing was saved.
     """
     known = {each.range_id: each for each in positions}
-    whole = joined(each for position in _living(positions) for each in position.intervals)
+    same = {route.id for route in living if (mine := known.get(route.id)) is not None and mine.describes(route)}
+    gone = [position for position in _living(positions) if position.range_id not in same]
+    whole = joined(each for position in gone for each in position.intervals)
     found = [_inherited(known, route, whole) for route in living]
     ids = {route.id for route in living}
     return found + [_drained_on(known, route) for route in closed if route.id not in ids]
@@ -74,19 +76,15 @@ def without(progress: Progress, drained: Collection[int]) -> Progress:
     return replace(progress, ranges=tuple(each for each in progress.ranges if each.range_id not in drained))
 
 
-def within(progress: Progress, tables: Collection[int]) -> dict[int, Intervals | None]:
-    """Of which keys each range's log is wanted: () is all of them, None none. Of ranges of these tables."""
+def within(progress: Progress) -> dict[int, Intervals | None]:
+    """Of which keys each range's log is wanted, None for no key; ranges of tables that are whole are left out."""
+    parted = {each.physical_id for each in progress.ranges if each.stage is Stage.SNAPSHOT or each.listed}
     found: dict[int, Intervals | None] = {}
-    groups: dict[int, list[RangeProgress]] = {}
-    for position in progress.ranges:
-        if position.table_id in tables:
-            groups.setdefault(position.physical_id, []).append(position)
-    for group in groups.values():
-        plain = all(each.stage in (Stage.LOG, Stage.DRAINING) and not each.listed for each in group)
-        whole = () if plain else joined(each for position in _living(group) for each in position.intervals)
+    for physical in parted:
+        group = [each for each in progress.ranges if each.physical_id == physical]
+        whole = joined(each for position in _living(group) for each in position.intervals)
         for position in group:
-            wanted = cut(whole, position.start, position.end)
-            found[position.range_id] = () if plain else (present(wanted) or None)
+            found[position.range_id] = present(cut(whole, position.start, position.end)) or None
     return found
 
 
@@ -100,6 +98,24 @@ def renewed(progress: Progress, version: Ts) -> Progress:
         return replace(position, current_snapshot_version=version, through_ts=0, listed=()).with_intervals(intervals)
 
     return replace(progress, ranges=tuple(map(moved, progress.ranges)))
+
+
+def delivered_through(progress: Progress, ts: Ts) -> Progress:
+    """What is delivered at all is so through a ts, as each range says for itself; the others are being read."""
+
+    def moved(position: RangeProgress) -> RangeProgress:
+        if position.stage is Stage.DRAINING:
+            return position
+        return position.with_intervals(raised(position.intervals, ts))
+
+    return replace(progress, to_ts=0, ranges=tuple(map(moved, progress.ranges)))
+
+
+def newcomers_read(progress: Progress) -> bool:
+    """Whether the tables that are being read came later than others, whose changes should not wait for them."""
+    reading = [each.init_snapshot_version for each in progress.ranges if each.stage is Stage.SNAPSHOT]
+    others = [each.init_snapshot_version for each in progress.ranges if each.stage is Stage.LOG]
+    return bool(reading and others) and min(reading) > min(others)
 
 
 def version_of(progress: Progress) -> Ts:

@@ -2,8 +2,8 @@
 
 Guarantees: all tables that match at the start are registered at one version; a table that is born later is registered
 at the ts of the DDL that made it, so its log has no gap and needs no snapshot. Ranges that became others are followed
-(`succession`); a table whose snapshot ended because it was dropped does not come back. A table that comes into the
-filter by a rename cannot be captured without a snapshot, and is refused as TiCDC refuses it. It never moves progress.
+(`succession`); a table whose snapshot ended because it was dropped does not come back. A table that a rename brings
+into the filter is a newcomer: its rows are read as of the rename. It never moves progress.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from tailrace.change.ddl import DdlEvent, DdlType
 from tailrace.change.ranges import Range
 from tailrace.change.schema import TableSchema
 from tailrace.change.tso import MAX_TS, Ts
-from tailrace.errors import ConfigError, NotFound, PositionLost, TableGone
+from tailrace.errors import ConfigError, NotFound, PositionLost, StaleRoute, TableGone
 from tailrace.observe.failpoints import reach
-from tailrace.pipeline.succession import followed, nothing_delivered, renewed, version_of
+from tailrace.pipeline.succession import delivered_through, followed, nothing_delivered, renewed, version_of
 from tailrace.progress.plan import in_order
 from tailrace.progress.position import Progress, RangeProgress, Stage
 from tailrace.route.filter import TableFilter
 from tailrace.upstream.base import Upstream
 
+NOBODY: frozenset[int] = frozenset()
 BIRTHS = frozenset({DdlType.CREATE_TABLE, DdlType.TRUNCATE_TABLE})
 
 logger = logging.getLogger(__name__)
@@ -57,9 +58,42 @@ class Territory:
         at = progress.reached or version_of(progress)
         self._occupy(at, at)
         after = self._followed(progress, at, frozenset())
-        drained = progress.by_range().keys() - after.by_range().keys()
-        self.release([self._upstream.route(range_id).range for range_id in sorted(drained)])
+        left = sorted(progress.by_range().keys() - after.by_range().keys())
+        self.release([self._drained(range_id) for range_id in left])
         return after
+
+    def _drained(self, range_id: int) -> Range:
+        """A range of which nothing is needed any more; one that is gone without heirs is not that."""
+        try:
+            route = self._upstream.route(range_id)
+        except NotFound as error:
+            raise StaleRoute(f"range {range_id} is gone, and was saved", subscription=self._subscription) from error
+        if not route.heirs:
+            raise StaleRoute(f"range {range_id} is not routed as it was saved", subscription=self._subscription)
+        return route.range
+
+    def joined(self, progress: Progress) -> Progress:
+        """The progress with tables that arrived without a DDL: nothing of theirs is delivered, or below its ts."""
+        at = progress.reached
+        self._occupy(at, at)
+        known = {position.table_id for position in progress.ranges}
+        return self._followed(progress, at, frozenset(self.tables.keys() - known))
+
+    def _was_ours(self, event: DdlEvent) -> bool:
+        """Whether a renamed table matched by its old name too, seen or not (one without rows may not have been)."""
+        old = event.before
+        return old is not None and self._rules.matches(old.schema, old.name)
+
+    def _unreadable(self, table: TableSchema, renames: Sequence[DdlEvent], at: Ts) -> ConfigError:
+        befores = [event.before for event in renames if event.table and event.table.table_id == table.table_id]
+        old = befores[0].full_name if befores and befores[0] else "its old name"
+        return ConfigError(
+            f"a rename brings {table.full_name} into the filter, and its rows cannot be read here: match {old} as "
+            "well, or leave both out",
+            subscription=self._subscription,
+            table=table.full_name,
+            position=str(at),
+        )
 
     def keep(self, progress: Progress) -> None:
         """Only the ranges that a progress speaks of are held from now on."""
@@ -80,32 +114,21 @@ class Territory:
         )
 
     def after_ddl(self, progress: Progress, events: Sequence[DdlEvent], at: Ts) -> Progress:
-        """The progress with the ranges of the tables as they are after the DDL events of one commit ts, `at`."""
+        """The progress with the ranges of the tables as they are after the DDL events of one commit ts, `at`.
+
+        A table that a rename brings into the filter has rows already: they are read as of `at`, like a snapshot's."""
         known, made = set(self.tables), _made(events)
         self._occupy(at, at)
-        for event in events:
-            table = event.table
-            if event.type == DdlType.RENAME_TABLE and table and not self._was_ours(event, known | made):
-                old = event.before.full_name if event.before else "its old name"
-                raise ConfigError(
-                    f"a rename brings {table.full_name} into the filter: match {old} as well, or leave both out",
-                    subscription=self._subscription,
-                    table=table.full_name,
-                    position=str(at),
-                )
-        return self._followed(progress, at, made)
-
-    def joined(self, progress: Progress) -> Progress:
-        """The progress with tables that arrived without a DDL: nothing of theirs is delivered, or below its ts."""
-        self._occupy(progress.reached, progress.reached)
-        return self._followed(progress, progress.reached, frozenset(self.tables))
-
-    def _was_ours(self, event: DdlEvent, known: set[int]) -> bool:
-        """Whether a renamed table matched by its old name too, seen or not (one without rows may not have been)."""
-        old = event.before
-        return (event.table is not None and event.table.table_id in known) or (
-            old is not None and self._rules.matches(old.schema, old.name)
-        )
+        renames = [event for event in events if event.table and event.type == DdlType.RENAME_TABLE]
+        ours = {event.table.table_id for event in renames if event.table and self._was_ours(event)}
+        came = {event.table.table_id for event in renames if event.table} - known - made
+        newcomers = frozenset(came - ours) & self.tables.keys()
+        # One that matched before and was not seen had no rows.
+        made |= came & ours
+        if newcomers and not self._upstream.has_snapshot:
+            raise self._unreadable(self.tables[min(newcomers)], renames, at)
+        after = self._followed(progress, at, made, newcomers)
+        return delivered_through(after, at) if newcomers else after
 
     def pin_births(self, after: Ts) -> None:
         """Tables that were made after a ts are pinned from their first moment, however long it takes to get there."""
@@ -115,17 +138,21 @@ class Territory:
     def pin_ahead(self, events: Sequence[DdlEvent]) -> None:
         """Hold the history of tables that the log is going to bring.
 
-        A subscription whose sink is away may come to their CREATE long after it, when nobody else has held it."""
+        A subscription whose sink is away, or whose snapshot is long, may come to their CREATE long after it, when
+        nobody else has held it."""
         for event in events:
             table = event.table
-            if event.type not in BIRTHS or table is None or table.table_id in self._ahead:
+            came = event.type in BIRTHS or event.type == DdlType.RENAME_TABLE
+            if table is None or not came or table.table_id in self._ahead | self.tables.keys():
+                continue
+            if not self._rules.matches(table.schema, table.name):
                 continue
             self._ahead.add(table.table_id)
             try:
                 for route in self._upstream.routes(table):
                     self._upstream.register(route, self._subscription, event.commit_ts)
             except (NotFound, TableGone, PositionLost) as error:
-                # Whoever delivers the CREATE says what that means.
+                # Whoever delivers the statement says what that means.
                 logger.warning("%s cannot be held ahead: %s", table.full_name, error)
 
     def release(self, routes: Sequence[Range], upto: Ts = MAX_TS) -> None:
@@ -163,18 +190,21 @@ class Territory:
         groups = [*self._closed.values(), *self._living.values()]
         self.routes = {route.id: route for group in groups for route in group}
 
-    def _followed(self, progress: Progress, at: Ts, made: frozenset[int]) -> Progress:
+    def _followed(
+        self, progress: Progress, at: Ts, made: frozenset[int], newcomers: frozenset[int] = NOBODY
+    ) -> Progress:
         """Positions for all ranges of the tables; only tables that are new at `at` have none to inherit."""
         ranges: list[RangeProgress] = []
         for table_id, living in self._living.items():
             mine = [position for position in progress.ranges if position.table_id == table_id]
-            if not mine and table_id in made:
-                ranges += self._born(self.tables[table_id], at, Stage.LOG)
+            if not mine and table_id in made | newcomers:
+                stage = Stage.LOG if table_id in made else Stage.SNAPSHOT
+                ranges += self._born(self.tables[table_id], at, stage)
             for physical in {route.physical_id for route in living} if mine else ():
                 ranges += self._of_physical(mine, physical, table_id, at)
         known = progress.by_range()
         for position in ranges:
-            if position.range_id not in known:
+            if position.range_id not in known and position.table_id not in made | newcomers:
                 self._upstream.register(self.routes[position.range_id], self._subscription, at)
         after = in_order(replace(progress, ranges=tuple(ranges)))
         self.keep(after)

@@ -45,6 +45,7 @@ class Piece:
 
     Where `routes` is not 0, the changes of the cut meet before they are written. A piece with spans then only feeds
     the routes; a piece without spans is the part of one `route`, over all tables, and it is the one that is written.
+    `whole` says of a feed that no other piece of the cut has changes of its table.
     """
 
     subscription: str
@@ -62,6 +63,7 @@ class Piece:
     limit_rows: int = 0
     route: int = 0
     routes: int = 0
+    whole: bool = False
 
     @property
     def feeds(self) -> bool:

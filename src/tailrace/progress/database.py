@@ -40,6 +40,8 @@ CONNECTIONS = 32
 
 Step = Callable[[Connection], None]
 
+_VERSION = select(tables.version.c.version)
+
 
 def _with_intervals(connection: Connection) -> None:
     kind = tables.progress.c.intervals.type.compile(connection.dialect)
@@ -184,7 +186,7 @@ def _prepare_sqlite(engine: Engine) -> None:
 
 
 def _version_of(connection: Connection) -> int | None:
-    return connection.execute(select(tables.version.c.version)).scalar()
+    return connection.execute(_VERSION).scalar()
 
 
 def _refuse_newer(found: int | None) -> None:

@@ -11,10 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, and_, bindparam, select, update
 
 from tailrace.errors import Fenced, NotFound
 from tailrace.progress.tables import subscription
+
+# Built once: every write of every cut passes here.
+_ROW = and_(subscription.c.cluster_id == bindparam("of_cluster"), subscription.c.name == bindparam("of"))
+_OWNED = and_(_ROW, subscription.c.epoch == bindparam("under"))
+_RAISE = update(subscription).where(_OWNED).values(writes=subscription.c.writes + 1)
+_WRITES = select(subscription.c.writes).where(_ROW)
+_EPOCH = select(subscription.c.epoch).where(_ROW)
 
 
 def pass_fence(connection: Connection, cluster_id: int, name: str, epoch: int) -> int:
@@ -22,35 +29,27 @@ def pass_fence(connection: Connection, cluster_id: int, name: str, epoch: int) -
 
     Raises Fenced, and the transaction must end, when `epoch` is not the subscription's.
     """
-    row = (subscription.c.cluster_id == cluster_id) & (subscription.c.name == name)
-    mine = update(subscription).where(row, subscription.c.epoch == epoch)
-    if connection.execute(mine.values(writes=subscription.c.writes + 1)).rowcount != 1:
+    place = {"of_cluster": cluster_id, "of": name}
+    if connection.execute(_RAISE, place | {"under": epoch}).rowcount != 1:
         _refuse(connection, cluster_id, name, epoch)
-    return int(connection.execute(select(subscription.c.writes).where(row)).scalar_one())
+    return int(connection.execute(_WRITES, place).scalar_one())
 
 
 def pass_fences(connection: Connection, cluster_id: int, epochs: Mapping[str, int]) -> None:
     """The same for many subscriptions, in the order of their names. One whose epoch is over is not taken, and whoever
     writes it then must say the epoch again in that statement's condition."""
-    mine = update(subscription).where(
-        subscription.c.cluster_id == cluster_id,
-        subscription.c.name == bindparam("of"),
-        subscription.c.epoch == bindparam("under"),
-    )
-    rows = [{"of": name, "under": epochs[name]} for name in sorted(epochs)]
-    connection.execute(mine.values(writes=subscription.c.writes + 1), rows)
+    rows = [{"of_cluster": cluster_id, "of": name, "under": epochs[name]} for name in sorted(epochs)]
+    connection.execute(_RAISE, rows)
 
 
 def check_epoch(connection: Connection, cluster_id: int, name: str, epoch: int) -> None:
     """Raises Fenced when `epoch` is not the subscription's now. Saves a useless effort; it protects nothing."""
-    row = (subscription.c.cluster_id == cluster_id) & (subscription.c.name == name)
-    if connection.execute(select(subscription.c.epoch).where(row)).scalar() != epoch:
+    if connection.execute(_EPOCH, {"of_cluster": cluster_id, "of": name}).scalar() != epoch:
         _refuse(connection, cluster_id, name, epoch)
 
 
 def _refuse(connection: Connection, cluster_id: int, name: str, epoch: int) -> NoReturn:
-    row = (subscription.c.cluster_id == cluster_id) & (subscription.c.name == name)
-    newest = connection.execute(select(subscription.c.epoch).where(row)).scalar()
+    newest = connection.execute(_EPOCH, {"of_cluster": cluster_id, "of": name}).scalar()
     if newest is None:
         raise NotFound("the meta database has no such subscription", subscription=name)
     raise Fenced(f"epoch {epoch} is over, epoch {newest} owns the subscription now", subscription=name)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
-    BindParameter,
     ColumnElement,
     Connection,
     Row,
@@ -34,6 +33,35 @@ from tailrace.progress.position import Progress, RangeProgress, Stage, listed_fi
 from tailrace.progress.tables import checkpoint, naming, progress, subscribe, subscription
 
 
+def _stand(each: RangeProgress) -> dict[str, int | bytes | str | None]:
+    """What of a row moves with progress."""
+    return {
+        "progress_stage": int(each.stage),
+        "progress_current_snapshot_version": each.current_snapshot_version,
+        "progress_last_snapshot_key": each.last_snapshot_key,
+        "progress_last_log_index": each.last_log_index,
+        "through_ts": each.through_ts,
+        "intervals": json.dumps(listed_fields(each.listed), separators=(",", ":")) if each.listed else None,
+    }
+
+
+def _of(table: Table) -> ColumnElement[bool]:
+    """A subscription's rows of a table, by parameters."""
+    return and_(table.c.cluster_id == bindparam("of_cluster"), table.c.subscribe_name == bindparam("of"))
+
+
+# Built once: every cut passes here several times.
+_CHECKPOINT = select(checkpoint).where(_of(checkpoint))
+_NAMING = select(naming).where(_of(naming))
+_MOVE = update(checkpoint).where(_of(checkpoint)).values(cut=bindparam("at"), to_ts=bindparam("upto"))
+_RANGE = and_(_of(progress), progress.c.range_id == bindparam("id"))
+_LEAVE_RANGE = delete(progress).where(_RANGE)
+_MOVE_RANGE = update(progress).where(_RANGE).values({name: bindparam(name) for name in _stand(RangeProgress(0, 0))})
+_BEGIN = insert(naming)
+_NAME = update(naming).where(_of(naming)).values(naming=bindparam("text"))
+_FORGET = delete(naming).where(_of(naming))
+
+
 @dataclass(frozen=True, slots=True)
 class Begun:
     """A cut that was begun: its plan as it was written, and its naming once that is saved."""
@@ -49,44 +77,44 @@ class Rows:
     def __init__(self, connection: Connection, cluster_id: int, subscription: str) -> None:
         self._connection = connection
         self._key = {"cluster_id": cluster_id, "subscribe_name": subscription}
+        self._me = {"of_cluster": cluster_id, "of": subscription}
         self._subscription = subscription
 
     def progress(self) -> Progress | None:
-        head = self._one(checkpoint)
+        head = self._connection.execute(_CHECKPOINT, self._me).first()
         if head is None:
             return None
         rows = self._connection.execute(select(progress).where(self._mine(progress)))
         return in_order(Progress(self._subscription, head.cut, head.to_ts, tuple(map(_position, rows))))
 
     def last_cut(self) -> int:
-        head = self._one(checkpoint)
+        head = self._connection.execute(_CHECKPOINT, self._me).first()
         return head.cut if head else 0
 
     def move(self, step: Difference, base: Progress | None) -> None:
         """Make the rows what they are after `step`; only rows that change are touched."""
-        head = {"cut": step.cut, "to_ts": step.to_ts}
         if base is None:
-            self._connection.execute(insert(checkpoint).values(self._key | head))
+            self._connection.execute(insert(checkpoint), self._key | {"cut": step.cut, "to_ts": step.to_ts})
         else:
-            self._connection.execute(update(checkpoint).where(self._mine(checkpoint)).values(head))
+            self._connection.execute(_MOVE, self._me | {"at": step.cut, "upto": step.to_ts})
+        if not step.changed and not step.gone:
+            return
         known = base.by_range() if base else {}
         moved = [each for each in step.changed if _same_keys(each, known.get(each.range_id))]
         fresh = [each for each in step.changed if not _same_keys(each, known.get(each.range_id))]
         gone = [*step.gone, *(each.range_id for each in fresh if each.range_id in known)]
-        one = and_(self._mine(progress), progress.c.range_id == bindparam("id"))
         if gone:
-            self._connection.execute(delete(progress).where(one), [{"id": range_id} for range_id in gone])
+            self._connection.execute(_LEAVE_RANGE, [self._me | {"id": range_id} for range_id in gone])
         if moved:
-            slots: dict[str, BindParameter[Any]] = {name: bindparam(name) for name in _stand(moved[0])}
-            changes = [_stand(each) | {"id": each.range_id} for each in moved]
-            self._connection.execute(update(progress).where(one).values(slots), changes)
+            changes = [self._me | _stand(each) | {"id": each.range_id} for each in moved]
+            self._connection.execute(_MOVE_RANGE, changes)
         if fresh:
             names = self._table_names()
             rows = [self._key | _ground(each, names) | _stand(each) for each in fresh]
             self._connection.execute(insert(progress), rows)
 
     def begun(self) -> Begun | None:
-        row = self._one(naming)
+        row = self._connection.execute(_NAMING, self._me).first()
         if row is None:
             return None
         cut = Cut(self._subscription, row.epoch, row.cut, row.phase, row.from_ts, row.to_ts)
@@ -95,13 +123,13 @@ class Rows:
     def begin(self, cut: Cut, plan: str) -> None:
         numbers = {"cut": cut.number, "epoch": cut.epoch, "from_ts": cut.from_ts, "to_ts": cut.to_ts}
         texts = {"phase": cut.phase, "after": plan, "naming": None}
-        self._connection.execute(insert(naming).values(self._key | numbers | texts))
+        self._connection.execute(_BEGIN, self._key | numbers | texts)
 
     def name(self, text: str) -> None:
-        self._connection.execute(update(naming).where(self._mine(naming)).values(naming=text))
+        self._connection.execute(_NAME, self._me | {"text": text})
 
     def forget(self) -> None:
-        self._connection.execute(delete(naming).where(self._mine(naming)))
+        self._connection.execute(_FORGET, self._me)
 
     def clear(self) -> None:
         """Nothing is left but the subscription's own rows."""
@@ -135,9 +163,6 @@ class Rows:
 
     def _mine(self, table: Table) -> ColumnElement[bool]:
         return and_(*(table.c[name] == value for name, value in self._key.items()))
-
-    def _one(self, table: Table) -> Row[Any] | None:
-        return self._connection.execute(select(table).where(self._mine(table))).first()
 
 
 def move_time(connection: Connection, cluster_id: int, standing: Sequence[tuple[int, Progress]]) -> dict[str, Ts]:
@@ -173,18 +198,6 @@ def _ground(each: RangeProgress, names: dict[int, tuple[str, str]]) -> dict[str,
         "start_key": each.start,
         "end_key": each.end,
         "progress_init_snapshot_version": each.init_snapshot_version,
-    }
-
-
-def _stand(each: RangeProgress) -> dict[str, int | bytes | str | None]:
-    """What of a row moves with progress."""
-    return {
-        "progress_stage": int(each.stage),
-        "progress_current_snapshot_version": each.current_snapshot_version,
-        "progress_last_snapshot_key": each.last_snapshot_key,
-        "progress_last_log_index": each.last_log_index,
-        "through_ts": each.through_ts,
-        "intervals": json.dumps(listed_fields(each.listed), separators=(",", ":")) if each.listed else None,
     }
 
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from tailrace.change.batch import ChangeBatch
 from tailrace.change.schema import TableSchema
 from tailrace.change.types import ColumnType
-from tailrace.route.split import key_columns
 
 Hashes = NDArray[np.uint64]
 
@@ -31,26 +30,38 @@ _BINARY_COLLATIONS = ("_bin", "binary")
 def routes_of(batch: ChangeBatch, routes: int) -> NDArray[np.int64]:
     """The route of each row, from 0 to `routes - 1`. An update that changes a key must have been split before."""
     table = batch.table
-    whole = _mixed(np.full(1, table.table_id, np.uint64))
+    whole = mixed(np.full(1, table.table_id, np.uint64))
     if routes == 1 or not divisible(table):
         return np.full(batch.num_rows, int(whole[0] % np.uint64(routes)), np.int64)
     hashes = np.full(batch.num_rows, whole[0], np.uint64)
     absent = batch.after.is_null()
     for name in table.handle_key:
         after, before = pc.struct_field(batch.after, name), pc.struct_field(batch.before, name)
-        hashes = _mixed(hashes ^ column_hashes(pc.if_else(absent, before, after)))
+        hashes = mixed(hashes ^ column_hashes(pc.if_else(absent, before, after)))
     return (hashes % np.uint64(routes)).astype(np.int64)
 
 
 def divisible(table: TableSchema) -> bool:
     """Whether the values of the handle key decide alone which rows of a table are in each other's way."""
-    key = table.handle_key
-    named = (table.column(name) for name in key)
-    return bool(key) and set(key_columns(table)) == set(key) and all(c is not None and _plain(c.type) for c in named)
+    keys = unique_keys(table)
+    return len({frozenset(key) for key in keys}) == 1 and comparable(table, keys[0])
+
+
+def unique_keys(table: TableSchema) -> list[tuple[str, ...]]:
+    """The handle key and every other unique key, once each."""
+    found = [table.handle_key, *(index.columns for index in table.indexes if index.unique or index.primary)]
+    return list(dict.fromkeys(key for key in found if key))
+
+
+def comparable(table: TableSchema, key: tuple[str, ...]) -> bool:
+    """Whether two values of a key are equal in the target just where their columns' bytes are, spaces at the end
+    apart: not so for a prefix, for a column that no change carries, or for a collation of the target's own."""
+    shortened = any(index.columns == key and any(each >= 0 for each in index.prefixes) for index in table.indexes)
+    carried = {column.name: column.type for column in table.row_columns}
+    return not shortened and carried.keys() >= set(key) and all(_plain(carried[name]) for name in key)
 
 
 def _plain(kind: ColumnType) -> bool:
-    """Whether equal in the target means equal bytes here, but for spaces at the end."""
     if kind.name in ("float", "double", "json", "vector"):
         return False
     text = pa.types.is_string(kind.arrow) and bool(kind.charset)
@@ -60,7 +71,7 @@ def _plain(kind: ColumnType) -> bool:
 def column_hashes(values: pa.Array) -> Hashes:
     """A 64-bit hash of each value; equal values of one type have equal ones."""
     if pa.types.is_integer(values.type):
-        return _mixed(pc.fill_null(values, 0).cast(pa.int64(), safe=False).to_numpy().view(np.uint64))
+        return mixed(pc.fill_null(values, 0).cast(pa.int64(), safe=False).to_numpy().view(np.uint64))
     if pa.types.is_string(values.type):
         values = pc.utf8_rtrim(pc.fill_null(values, ""), " ")
     return _text_hashes(pc.fill_null(values.cast(pa.binary()), b"").cast(pa.large_binary()))
@@ -77,7 +88,7 @@ def _text_hashes(values: pa.LargeBinaryArray) -> Hashes:
     np.cumsum((letters.astype(np.uint64) + np.uint64(1)) * _powers(_BYTES_BASE, size)[: last - first], out=sums[1:])
     bounds = offsets - first
     digits = (sums[bounds[1:]] - sums[bounds[:-1]]) * _powers(_INVERSE, size)[bounds[:-1]]
-    return _mixed(digits + np.diff(bounds).astype(np.uint64) * _MIX[1])
+    return mixed(digits + np.diff(bounds).astype(np.uint64) * _MIX[1])
 
 
 @lru_cache(maxsize=64)
@@ -87,7 +98,7 @@ def _powers(base: int, size: int) -> Hashes:
     return np.cumprod(powers)
 
 
-def _mixed(hashes: Hashes) -> Hashes:
+def mixed(hashes: Hashes) -> Hashes:
     """Every bit of the result depends on every bit of the argument (the finisher of SplitMix64)."""
     mixed = hashes + np.uint64(_BYTES_BASE)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * _MIX[0]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tailrace.change.tso import MAX_TS, Ts
+from tailrace.config import zone_named
+from tailrace.errors import ConfigError
 from tailrace.sink.base import Problem
 
 NAME = re.compile(r"[A-Za-z0-9]+([_-][A-Za-z0-9]+)*")
@@ -55,9 +56,9 @@ class SubscribeRequest:
 
     def _zone_problems(self) -> list[Problem]:
         try:
-            ZoneInfo(self.time_zone)
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            return [Problem("time zone", f"{self.time_zone!r} is unknown; it may be like UTC or Asia/Shanghai")]
+            zone_named(self.time_zone)
+        except ConfigError as error:
+            return [Problem("time zone", error.message)]
         return []
 
 

@@ -105,7 +105,8 @@ class Subscriptions:
 def _status(record: Subscription, report: AgedReport | None) -> Status:
     """The checkpoint is what is durable in the sink: of time without changes the ledger hears only now and then."""
     durable = report.report.to_ts if report is not None else 0
-    return Status(replace(record, checkpoint_ts=max(record.checkpoint_ts, durable)).masked(), report)
+    shown = record.masked()
+    return Status(replace(shown, checkpoint_ts=durable) if durable > shown.checkpoint_ts else shown, report)
 
 
 @dataclass(slots=True)
@@ -174,6 +175,10 @@ def _ask_upstream(request: SubscribeRequest, chosen: _Choice, findings: _Finding
     try:
         now = upstream.now()
         start = str(now) if request.start == "now" else request.start
+        if start == "snapshot" and not upstream.has_snapshot:
+            findings.add(
+                "start", "this upstream has no snapshot, only changes: start from a timestamp, 1 for all of them"
+            )
         if findings.problems:
             return start, []
         if start.isdigit() and int(start) > now:

@@ -76,10 +76,14 @@ class Bucket:
     def place(self) -> str:
         return self._place
 
+    @property
+    def flat(self) -> bool:
+        return self._kind.flat
+
     def read(self, path: str) -> bytes | None:
         def work() -> bytes | None:
             try:
-                return self._whole(path)
+                return self._read(path, lambda file: bytes(file.readall()))
             except FileNotFoundError:
                 return None
 
@@ -91,8 +95,7 @@ class Bucket:
     def part(self, path: str, offset: int, length: int) -> bytes:
         def work() -> bytes:
             try:
-                with self._client.open_input_file(self._full(path)) as file:
-                    return bytes(file.read_at(length, offset))
+                return self._read(path, lambda file: bytes(file.read_at(length, offset)))
             except FileNotFoundError:
                 return b""
 
@@ -202,11 +205,11 @@ class Bucket:
     def _full(self, path: str) -> str:
         return f"{self._root}/{path}" if path else self._root
 
-    def _whole(self, path: str) -> bytes:
+    def _read(self, path: str, take: Callable[[pa.NativeFile], bytes]) -> bytes:
         for _ in range(_READS):
             # Google's client reads one generation of an object, and closes itself when that was written over.
             with suppress(ValueError), self._client.open_input_file(self._full(path)) as file:
-                return bytes(file.readall())
+                return take(file)
         raise OSError(f"it was written over {_READS} times while it was read")
 
     def _put(self, path: str, data: bytes) -> None:
@@ -260,8 +263,15 @@ class BucketListing:
         self.requests = 0
 
     def round(self) -> list[tuple[str, int]]:
-        top = [name for name in self._bucket.folders("") if name != OWN]
-        beside = [(name, size) for name, size in self._bucket.sizes("").items()]
-        found = [entry for entries in [beside, *self._bucket.each(self._bucket.below, top)] for entry in entries]
+        found = self._flat() if self._bucket.flat else self._by_folder()
         known, self._known = self._known, dict(found)
         return [(path, size) for path, size in found if known.get(path) != size]
+
+    def _by_folder(self) -> list[tuple[str, int]]:
+        top = [name for name in self._bucket.folders("") if name != OWN]
+        beside = [(name, size) for name, size in self._bucket.sizes("").items()]
+        return [entry for entries in [beside, *self._bucket.each(self._bucket.below, top)] for entry in entries]
+
+    def _flat(self) -> list[tuple[str, int]]:
+        """Finding out which folders there are would list everything already."""
+        return [(path, size) for path, size in self._bucket.below("") if not path.startswith(f"{OWN}/")]

@@ -52,7 +52,8 @@ class Scene:
         self.silent: set[ServerProcess] = set()
         self._opened = ExitStack()
         self._reviving = threading.Lock()
-        self._clients: dict[ServerProcess, Client] = {}
+        # One for each thread that asks: who closes a connection that broke must not close another's.
+        self._clients: dict[tuple[ServerProcess, int], Client] = {}
 
     def __enter__(self) -> Self:
         self._opened.callback(self.store.stop)
@@ -99,7 +100,18 @@ class Scene:
         with self._reviving:
             for server in self.servers:
                 if not server.alive:
-                    server.start()
+                    self._start(server)
+
+    def _start(self, server: ServerProcess) -> None:
+        """As whatever watches over servers does: one that could not start, because the meta database was away, is
+        started again."""
+        end = time.monotonic() + PATIENCE_S
+        while not server.alive:
+            try:
+                server.start()
+            except MetaAway:
+                if time.monotonic() > end:
+                    raise
 
     def revive_store(self) -> None:
         with self._reviving:
@@ -118,12 +130,13 @@ class Scene:
         missing = MetaAway("no server of the scene is alive")
         for server in self.servers:
             if server.alive and server not in self.silent:
+                mine = (server, threading.get_ident())
                 try:
-                    return ask(self._clients.get(server) or self._clients.setdefault(server, server.client()))
+                    return ask(self._clients.get(mine) or self._clients.setdefault(mine, server.client()))
                 except MetaAway as error:
                     # A connection that broke waits longer and longer before it tries again; a new one does not.
                     missing = error
-                    self._clients.pop(server).close()
+                    self._clients.pop(mine).close()
         raise missing
 
     def status(self, name: str) -> Status:

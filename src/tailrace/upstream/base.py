@@ -131,6 +131,11 @@ class TableRules(Protocol):
 
 
 class Upstream(Protocol):
+    @property
+    def has_snapshot(self) -> bool:
+        """Whether the rows of a moment can be read, or only changes."""
+        ...
+
     def now(self) -> Ts:
         """A new timestamp of the TSO: above every commit ts handed out before."""
         ...

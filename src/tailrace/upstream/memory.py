@@ -190,6 +190,8 @@ def memory_store(name: str) -> MemoryStore:
 class MemoryUpstream:
     """`memory://NAME`."""
 
+    has_snapshot = True
+
     def __init__(self, spec: UpstreamSpec) -> None:
         self._store = memory_store(spec.uri.partition("://")[2])
 

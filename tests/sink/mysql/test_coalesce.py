@@ -14,7 +14,7 @@ from tailrace.change.batch import DELETE, INSERT, UPDATE, batch_schema
 from tailrace.change.schema import Column, TableSchema
 from tailrace.change.types import ColumnType
 from tailrace.errors import SinkRefused
-from tailrace.sink.mysql.coalesce import by_key, by_row
+from tailrace.sink.mysql.coalesce import by_key, by_row, portions
 
 TABLE = TableSchema(
     "s", "t", 1, 1, (Column(1, "k", ColumnType("int"), False, True), Column(2, "v", ColumnType("varchar", 9)))
@@ -89,6 +89,15 @@ def test_a_row_of_a_later_transaction_is_not_put_before_the_delete_of_an_earlier
     changes: list[Change] = [(INSERT, 5, row(1, "a"), None), (DELETE, 6, None, row(1, "a"))]
     found = by_key([batch(changes)], ["k"])
     assert (found.deletes.to_pylist(), found.puts.num_rows) == ([{"k": 1}], 0)
+
+
+def test_portions_end_where_transactions_do_but_for_inserts() -> None:
+    inserts = [batch([(INSERT, 5, row(at), None)]) for at in range(4)]
+    assert [len(each) for each in portions(inserts, limit=1)] == [1, 1, 1, 1]
+    swaps: list[Change] = [(UPDATE, 5, row(2, "a"), row(1, "a")), (UPDATE, 5, row(1, "b"), row(2, "b"))]
+    both = [batch(swaps[:1]), batch(swaps[1:]), batch([(DELETE, 6, None, row(1, "b"))])]
+    assert [len(each) for each in portions(both, limit=1)] == [2, 1]
+    assert [len(each) for each in portions(both, limit=1 << 20)] == [3]
 
 
 def test_rows_without_a_key_are_summed_up() -> None:

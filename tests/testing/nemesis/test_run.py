@@ -21,6 +21,7 @@ class NoWorld:
 
     def __init__(self, folder: Path, seed: int, per_second: float) -> None:
         self.copies: list[object] = []
+        self.statements = 0
         self.traffic = type("Traffic", (), {"transactions": 0, "rows": 0})
 
     def __enter__(self) -> NoWorld:

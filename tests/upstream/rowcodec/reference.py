@@ -150,7 +150,9 @@ def decode_cell(kind: ColumnType, cell: bytes) -> Any:
     if kind.name in ("float", "double"):
         bits = struct.unpack(">Q", cell)[0]
         turned = bits & ~(1 << 63) if bits >> 63 else ~bits & (1 << 64) - 1
-        return struct.unpack(">d", struct.pack(">Q", turned))[0]
+        number = struct.unpack(">d", struct.pack(">Q", turned))[0]
+        # A FLOAT is stored as the double of a float; what is no such double is read as the float next to it.
+        return struct.unpack("f", struct.pack("f", number))[0] if kind.name == "float" else number
     if kind.name == "decimal":
         return decode_decimal(cell, max(kind.scale, 0))
     if kind.name in ("date", "datetime", "timestamp"):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from tailrace.route.filter import TableFilter
-from tailrace.testing.services import connection
+from tailrace.testing.services import Cloud, connection
 from tailrace.upstream.base import Mark, UpstreamSpec, log_batches
 from tailrace.upstream.storage.upstream import StorageUpstream
 
@@ -25,9 +26,9 @@ def rows_of(upstream: StorageUpstream) -> dict[str, list[object]]:
     return found
 
 
-@pytest.mark.service("s3")
-def test_a_bucket_holds_what_a_folder_holds() -> None:
-    server = connection("s3")
+@pytest.mark.parametrize("cloud", [pytest.param(name, marks=pytest.mark.service(name)) for name in get_args(Cloud)])
+def test_a_bucket_holds_what_a_folder_holds(cloud: Cloud) -> None:
+    server = connection(cloud)
     bucket, store = server.new_bucket(), server.filesystem()
     files = [path for path in (TREE / "storage").rglob("*") if path.is_file()]
     for path in files:

@@ -62,3 +62,19 @@ def test_a_header_is_stepped_over() -> None:
 def test_json_messages_tell_their_commit_ts(count: int) -> None:
     lines = [b'{"data":[{"v":"%s"}],"_tidb":{"commitTs":%d}}\r\n' % (b"x" * 100, 50 + at) for at in range(count)]
     assert times(JsonStamps(b"\r\n"), b"".join(lines)) == (50, 49 + count)
+
+
+def test_a_small_file_is_asked_for_once_and_a_large_one_only_at_its_ends() -> None:
+    form, asked = FORMS[0], []
+
+    def part(offset: int, length: int) -> bytes:
+        asked.append(length)
+        return data[offset : offset + length]
+
+    data = row(form, 5, "a").encode()
+    assert stamps_of(CsvStamps(form), part, len(data)) == (5, 5)
+    assert asked == [len(data)]
+    asked.clear()
+    data = b"".join(row(form, at, "x" * 1000).encode() for at in range(1, 101))
+    assert stamps_of(CsvStamps(form), part, len(data)) == (1, 100)
+    assert sum(asked) < len(data)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from tailrace.config import SinkConfig
+
 LargeMessages = Literal["none", "handle-key-only", "claim-check"]
 
 
@@ -22,6 +24,18 @@ class CanalJsonOptions:
     large_message_handle_option: LargeMessages = "none"
     claim_check_storage_uri: str = ""
     claim_check_raw_value: bool = False
+
+    @classmethod
+    def of_files(cls, sink: SinkConfig) -> CanalJsonOptions:
+        """Files know no limit of size, so what is said of large messages means nothing to them."""
+        said = sink.messages
+        return cls(
+            enable_tidb_extension=said.enable_tidb_extension,
+            content_compatible=said.content_compatible,
+            only_output_updated_columns=said.only_output_updated_columns,
+            delete_only_output_handle_key_columns=sink.delete_only_output_handle_key_columns,
+            terminator=sink.terminator,
+        )
 
     @property
     def old_is_partial(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from tailrace.config import SinkConfig
 from tailrace.errors import ConfigError
 
 LONGEST_DELIMITER = 3
@@ -30,6 +31,21 @@ class CsvOptions:
     output_old_value: bool = False
     output_handle_key: bool = False
     output_field_header: bool = False
+
+    @classmethod
+    def of(cls, sink: SinkConfig) -> CsvOptions:
+        csv = sink.csv
+        return cls(
+            delimiter=csv.delimiter,
+            quote=csv.quote,
+            null=csv.null,
+            terminator=sink.terminator,
+            include_commit_ts=csv.include_commit_ts,
+            binary_encoding_method=csv.binary_encoding_method,
+            output_old_value=csv.output_old_value,
+            output_handle_key=csv.output_handle_key,
+            output_field_header=csv.output_field_header,
+        )
 
     def __post_init__(self) -> None:
         if len(self.quote.encode()) > 1 or self.quote in ("\r", "\n"):

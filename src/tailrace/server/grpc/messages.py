@@ -5,7 +5,6 @@ An error crosses as its own kind, with the places it names, and is the same erro
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import cast
 
 from tailrace.errors import TailraceError, Transient, from_fields
@@ -17,6 +16,8 @@ from tailrace.server.records import State, Subscription
 from tailrace.server.reports import AgedReport
 from tailrace.server.requests import SubscribeRequest
 from tailrace.server.subscriptions import Status
+
+_REPORT = tuple(field.name for field in CDCReport.DESCRIPTOR.fields)
 
 
 def error_message(error: TailraceError) -> CDCError:
@@ -87,7 +88,7 @@ def status_message(status: Status) -> CDCSubscriber:
         created_ms=of.created_ms,
         cut=of.cut,
         checkpoint_ts=of.checkpoint_ts,
-        report=CDCReport(**asdict(report.report)) if report else None,
+        report=_report_message(report.report) if report else None,
         report_age_ms=int(report.age_seconds * 1000) if report else -1,
         warnings=status.warnings,
     )
@@ -115,10 +116,13 @@ def status_value(message: CDCSubscriber) -> Status:
     )
     aged = None
     if message.report_age_ms >= 0:
-        names = [field.name for field in message.report.DESCRIPTOR.fields]
-        report = Report(**{name: getattr(message.report, name) for name in names})
+        report = Report(**{name: getattr(message.report, name) for name in _REPORT})
         aged = AgedReport(report, message.report_age_ms / 1000)
     return Status(subscription, aged, tuple(message.warnings))
+
+
+def _report_message(report: Report) -> CDCReport:
+    return CDCReport(**{name: getattr(report, name) for name in _REPORT})
 
 
 def _quoted(name: str) -> str:

@@ -6,7 +6,7 @@ transactions order is kept. A table without a key is a multiset: what is taken a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,8 @@ import pyarrow.compute as pc
 
 from tailrace.change.batch import INSERT, UPDATE
 from tailrace.errors import SinkRefused
+
+PORTION_BYTES = 64 << 20
 
 _AT = "\0at"
 _COUNT = "\0count"
@@ -36,6 +38,30 @@ class Counted:
     gone_times: Sequence[int]
     new: pa.Table
     new_times: Sequence[int]
+
+
+def portions(batches: Iterable[pa.RecordBatch], limit: int = PORTION_BYTES) -> Iterator[list[pa.RecordBatch]]:
+    """Batches of one table in portions that fit into memory. A portion ends where a transaction does; only one that
+    inserts and does nothing else, as the rows of a snapshot, goes over several, because none of its rows can be in
+    another's way."""
+    portion: list[pa.RecordBatch] = []
+    size, only_inserts = 0, True
+    for batch in batches:
+        inserts = bool(pc.all(pc.equal(batch.column("op"), INSERT)).as_py())
+        if portion and size >= limit and (_apart(portion[-1], batch) or (only_inserts and inserts)):
+            yield portion
+            portion, size, only_inserts = [], 0, True
+        portion.append(batch)
+        size += batch.nbytes
+        only_inserts = only_inserts and inserts
+    if portion:
+        yield portion
+
+
+def _apart(before: pa.RecordBatch, after: pa.RecordBatch) -> bool:
+    """Whether a transaction ends between two batches."""
+    one, other = before.column("commit_ts")[-1].as_py(), after.column("commit_ts")[0].as_py()
+    return bool(one != other)
 
 
 def by_key(batches: Sequence[pa.RecordBatch], key: Sequence[str]) -> Coalesced:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
+from tailrace.config import zone_named
 from tailrace.config.uri import SinkUri, parse_uri
 from tailrace.errors import ConfigError
 from tailrace.sink.base import SinkSpec
@@ -30,7 +30,7 @@ def load_settings(spec: SinkSpec) -> Settings:
     uri.refuse_others(("stage",))
     file = sqlite_file(uri)
     beside = uri.text("stage") or f"{file}-tailrace/stage"
-    zone = ZoneInfo(spec.time_zone)
+    zone = zone_named(spec.time_zone)
     return Settings(lambda: SqliteTarget(file, spec.subscription, zone), Stage(Path(beside) / spec.subscription))
 
 

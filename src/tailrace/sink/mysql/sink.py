@@ -20,11 +20,19 @@ from tailrace.errors import SinkRefused
 from tailrace.observe.failpoints import reach
 from tailrace.progress.cut import Cut, Piece, Receipt
 from tailrace.sink.base import Capabilities, Problem, Seat, SinkSpec
+from tailrace.sink.mysql.coalesce import portions
 from tailrace.sink.mysql.settings import load_settings
 from tailrace.sink.mysql.staging import Staged, StageWriter, cut_folder, from_json, staged_of, to_json
 
+# A row may leave one partition and come into another within a cut, so all partitions of a table are one stream.
 _CAPABILITIES = Capabilities(
-    delivery="exactly_once", ddl=True, cut_seconds=0.0, piece_bytes=16 << 20, merged=True, idle_seconds=5.0
+    delivery="exactly_once",
+    ddl=True,
+    cut_seconds=0.0,
+    piece_bytes=16 << 20,
+    merged=True,
+    idle_seconds=5.0,
+    joined_partitions=True,
 )
 
 
@@ -105,8 +113,9 @@ class MysqlSink:
                 return
             in_order = sorted(staged, key=lambda each: each.table_id)
             for (table_id, version), files in groupby(in_order, lambda each: (each.table_id, each.version)):
-                batches = [batch for each in files for batch in self._stage.read(each)]
-                self._target.apply(seat.table_schema(table_id, version), batches)
+                table = seat.table_schema(table_id, version)
+                for batches in portions(batch for each in files for batch in self._stage.read(each)):
+                    self._target.apply(table, batches)
             self._target.mark(replace(done, cut=cut.number))
         reach("between-files")
 

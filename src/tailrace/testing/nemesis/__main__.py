@@ -70,7 +70,8 @@ class Run:
         harms = ", ".join(f"{name} {count}" for name, count in sorted(storm.harms.items()))
         click.echo(
             f"minute {(time.monotonic() - self._began) / 60:.1f}: {world.traffic.transactions:,} transactions of "
-            f"{world.traffic.rows:,} rows, {read:,} rows read in {len(world.copies)} copies, {storm.calms} calms; "
+            f"{world.traffic.rows:,} rows, {read:,} rows read in {len(world.copies)} copies, {storm.calms} calms, "
+            f"{world.statements} statements done; "
             f"harms: {harms or 'none'}; MB: {self._census.memory()}"
         )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -159,7 +160,10 @@ def lock_meta(world: World, dice: random.Random) -> UnderWay | None:
     except sqlite3.OperationalError:
         connection.close()
         return None
-    return UnderWay("meta", "the meta database is locked", dice.uniform(0.5, 15), connection.close)
+    # Whatever else ends meanwhile may wait for this lock, so it is let go by a clock of its own.
+    timer = threading.Timer(dice.uniform(0.5, 15), connection.close)
+    timer.start()
+    return UnderWay("meta", "the meta database is locked", timer.interval, timer.join)
 
 
 def jump_clock(world: World, dice: random.Random) -> UnderWay | None:

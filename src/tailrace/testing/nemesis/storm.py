@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 import pyarrow as pa
 
 from tailrace.testing.nemesis.harms import HARMS, UnderWay
+from tailrace.testing.nemesis.ranges import RANGES
 from tailrace.testing.nemesis.statements import STATEMENTS
 from tailrace.testing.nemesis.world import Copy, World
 from tailrace.testing.validators import Finding
@@ -22,7 +23,7 @@ STORM_S = 25.0
 AT_ONCE = 2
 GAP_S = (0.2, 2.5)
 TICK_S = 0.2
-_ALL = (*HARMS, *STATEMENTS)
+_ALL = (*HARMS, *STATEMENTS, *RANGES)
 
 
 class Found(Exception):

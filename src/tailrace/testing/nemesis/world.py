@@ -18,7 +18,7 @@ from typing import Self
 import pyarrow as pa
 
 from tailrace.codec.csv.options import CsvOptions
-from tailrace.errors import AlreadyExists, NotFound, TableGone, Transient
+from tailrace.errors import AlreadyExists, ConfigError, NotFound, TableGone, Transient
 from tailrace.observe import clock
 from tailrace.route.filter import TableFilter
 from tailrace.server.requests import SubscribeRequest
@@ -35,7 +35,7 @@ HANDLES = (0, 3_000_000)
 CONFIG = '[sink]\nschema-dialect = "new"\n[sink.csv]\ninclude-commit-ts = true\noutput-old-value = true\n'
 FORM = FolderForm(CsvOptions(include_commit_ts=True, output_old_value=True))
 # What a statement or a request may end in while servers die; the outcome of some of them stays unknown.
-EXPECTED = (Transient, NotFound, TableGone, AlreadyExists)
+EXPECTED = (Transient, NotFound, TableGone, AlreadyExists, ConfigError)
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class World:
         self.copies: list[Copy] = []
         self.extras: list[Extra] = []
         self.jump_ms = 0
-        self.ddl = 0
+        self.statements = 0
         self._numbers = itertools.count(1)
         self._pool = ThreadPoolExecutor(8, thread_name_prefix="nemesis")
         self._opened = ExitStack()
@@ -139,7 +139,7 @@ class World:
         def run() -> None:
             with suppress(*EXPECTED):
                 statement()
-                self.ddl += 1
+                self.statements += 1
 
         self.asked = [each for each in self.asked if not each.done()] + [self._pool.submit(run)]
 

@@ -50,6 +50,8 @@ def master_addresses(uri: str) -> tuple[str, ...]:
 
 
 class DataServerUpstream:
+    has_snapshot = True
+
     def __init__(self, spec: UpstreamSpec) -> None:
         self._master = master_addresses(spec.uri)[0]
         self._zone = spec.time_zone

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from tailrace.codec.base import FileDecoder
 from tailrace.codec.canal_json import CanalJsonDecoder, CanalJsonOptions
 from tailrace.codec.csv import CsvDecoder, CsvOptions
-from tailrace.config import ObjectStore, SinkConfig, load_changefeed
+from tailrace.config import ObjectStore, SinkConfig, load_changefeed, zone_named
 from tailrace.errors import ConfigError
 from tailrace.upstream.base import UpstreamSpec
 from tailrace.upstream.storage.paths import PathForm
@@ -49,7 +49,7 @@ def load_settings(spec: UpstreamSpec) -> Settings:
     if storage is None:
         raise ConfigError(f"the upstream URI's scheme is {changefeed.scheme}, which is no storage's")
     without = ours.get(WITHOUT, "") in _TRUE
-    csv = _csv_options(sink)
+    csv = CsvOptions.of(sink)
     stamps = None if without else _stamps(sink, csv)
     return Settings(
         target=storage.store,
@@ -57,7 +57,7 @@ def load_settings(spec: UpstreamSpec) -> Settings:
         terminator=sink.terminator.encode(),
         decoder=_decoder(sink, csv),
         stamps=stamps,
-        zone=ZoneInfo(spec.time_zone),
+        zone=zone_named(spec.time_zone),
         member_texts=sink.protocol == "csv",
     )
 
@@ -89,25 +89,10 @@ def _toml(text: str) -> str:
     return f'"{plain}"'
 
 
-def _csv_options(sink: SinkConfig) -> CsvOptions:
-    csv = sink.csv
-    return CsvOptions(
-        delimiter=csv.delimiter,
-        quote=csv.quote,
-        null=csv.null,
-        terminator=sink.terminator,
-        include_commit_ts=csv.include_commit_ts,
-        binary_encoding_method=csv.binary_encoding_method,
-        output_old_value=csv.output_old_value,
-        output_handle_key=csv.output_handle_key,
-        output_field_header=csv.output_field_header,
-    )
-
-
 def _decoder(sink: SinkConfig, csv: CsvOptions) -> FileDecoder:
     if sink.protocol == "csv":
         return CsvDecoder(csv)
-    return CanalJsonDecoder(CanalJsonOptions(sink.messages.enable_tidb_extension, terminator=sink.terminator))
+    return CanalJsonDecoder(CanalJsonOptions.of_files(sink))
 
 
 def _stamps(sink: SinkConfig, csv: CsvOptions) -> Stamps:

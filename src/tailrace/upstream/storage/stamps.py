@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,17 +29,33 @@ class Stamps(Protocol):
 
 def stamps_of(stamps: Stamps, part: Callable[[int, int], bytes], size: int) -> tuple[Ts, Ts] | None:
     """The first and the last commit ts of a file of this size, of which `part` reads bytes; None without rows."""
-    first = last = None
+    head, first = b"", None
+    for window in _windows(size):
+        head = part(0, window)
+        first = stamps.first(head)
+        if first is not None:
+            break
+    if first is None:
+        return None
+    if len(head) == size:
+        # A small file is asked for once.
+        last = stamps.last(head, True)
+        return None if last is None else (first, last)
+    for window in _windows(size):
+        last = stamps.last(part(size - window, window), window == size)
+        if last is not None:
+            return first, last
+    return None
+
+
+def _windows(size: int) -> Iterator[int]:
+    """How much to look at: ever more, until it is all of the file."""
     window = WINDOW
-    while first is None and (window < 4 * size or window == WINDOW):
-        first = stamps.first(part(0, min(window, size)))
+    while window < size:
+        yield window
         window *= 4
-    window = WINDOW
-    while first is not None and last is None and (window < 4 * size or window == WINDOW):
-        length = min(window, size)
-        last = stamps.last(part(size - length, length), length == size)
-        window *= 4
-    return None if first is None or last is None else (first, last)
+    if size:
+        yield size
 
 
 @dataclass(frozen=True, slots=True)

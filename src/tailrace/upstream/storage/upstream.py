@@ -40,6 +40,8 @@ _WAIT_SECONDS = 0.1
 class StorageUpstream:
     """`file://`, `nfs://`, `s3://`, `gcs://`, `gs://`, `azblob://`, `azure://`."""
 
+    has_snapshot = False
+
     def __init__(self, spec: UpstreamSpec) -> None:
         settings = load_settings(spec)
         self._store = open_store(settings.target)
@@ -147,4 +149,5 @@ class StorageUpstream:
 
 
 def _range(table_id: int) -> Range:
+    """The one range of a table: all of its files."""
     return Range(table_id, table_id, 0, b"", b"", Epoch(), "storage")

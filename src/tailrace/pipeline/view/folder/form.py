@@ -75,22 +75,10 @@ def stated(sink: SinkConfig) -> RowForm:
     """What the changefeed's configuration says."""
     if sink.protocol not in ("csv", "canal-json"):
         raise ConfigError(f"a view cannot read the protocol {sink.protocol}; it may be csv or canal-json")
-    own = sink.csv
-    options = CsvOptions(
-        delimiter=own.delimiter,
-        quote=own.quote,
-        null=own.null,
-        terminator=sink.terminator,
-        include_commit_ts=own.include_commit_ts,
-        binary_encoding_method=own.binary_encoding_method,
-        output_old_value=own.output_old_value,
-        output_handle_key=own.output_handle_key,
-        output_field_header=own.output_field_header,
-    )
+    options = CsvOptions.of(sink)
     if sink.protocol == "csv":
         return RowForm(options)
-    extended = sink.messages.enable_tidb_extension
-    return RowForm(options, CanalJsonOptions(enable_tidb_extension=extended, terminator=sink.terminator))
+    return RowForm(options, CanalJsonOptions.of_files(sink))
 
 
 def form_of(sink: SinkConfig, is_configured: bool, place: Place, file: DataFile | None, table: TableSchema) -> RowForm:
