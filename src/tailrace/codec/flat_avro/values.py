@@ -60,16 +60,16 @@ class _Pieces:
 
 
 class Columns:
-    """Fields whose columns are put into a pool; made once for a table version.
-
-    `groups` has the numbers of fields that are written alike.
-    """
+    """Fields whose columns are put into a pool; made once for a table version, with the pieces of ENUMs' members."""
 
     def __init__(self, fields: Sequence[Field]) -> None:
         self.fields = tuple(fields)
-        self._groups: dict[tuple[str, bool], list[int]] = {}
+        self._enums: dict[int, pa.BinaryArray] = {}
+        self._groups: dict[tuple[str, bool], list[int]] = {}  # the numbers of fields that are written alike
         for at, field in enumerate(fields):
             self._groups.setdefault((_form(field), field.branch >= 0), []).append(at)
+            if _form(field) == "enum":
+                self._enums[at] = _counted(field, pa.array(field.column.type.elems, pa.string()))
 
     def added(self, pool: Pool, values: Sequence[pa.Array]) -> list[list[Places | int]]:
         """The pieces of each column: one or two numbers a value."""
@@ -79,8 +79,10 @@ class Columns:
             fields, arrays = [self.fields[at] for at in members], [values[at] for at in members]
             if form == "text":
                 texts = _texts(pool, pieces, fields, arrays)
-            elif form in ("enum", "set"):
-                texts = [[_members(pool, field, array)] for field, array in zip(fields, arrays, strict=True)]
+            elif form == "enum":
+                texts = [[_member(pool, self.fields[at], self._enums[at], values[at])] for at in members]
+            elif form == "set":
+                texts = [[_set(pool, self.fields[at], values[at])] for at in members]
             else:
                 texts = [[each] for each in _numbers(pool, form, fields, arrays)]
             for at, field, array, places in zip(members, fields, arrays, texts, strict=True):
@@ -167,15 +169,26 @@ def _decimals(field: Field, array: pa.Array) -> pa.Array:
         ) from None
 
 
-def _members(pool: Pool, field: Field, array: pa.Array) -> Places:
-    """One piece for each member, or each set of members, that the column holds."""
-    kind, name = field.column.type, field.column.name
+def _counted(field: Field, texts: pa.StringArray) -> pa.BinaryArray:
+    """Each text in one piece with its length."""
+    raw = texts.cast(pa.binary())
+    lengths = zigzag(pc.binary_length(raw).to_numpy(zero_copy_only=False).astype(np.int64))
+    heads = varint_cells(lengths, _heads([field], len(raw)))
+    return pc.binary_join_element_wise(heads.take(pa.array(np.arange(1, len(heads), 2))), raw, b"")
+
+
+def _member(pool: Pool, field: Field, counted: pa.BinaryArray, array: pa.Array) -> Places:
+    numbers = _plain(array).astype(np.int32)
+    if ((numbers < 1) | (numbers > len(counted))).any():
+        enum_text(array, field.column.type, field.column.name)  # which says so where it is no NULL
+        numbers = np.clip(numbers, 1, max(len(counted), 1))
+    return numbers + (pool.add(counted) - 1)
+
+
+def _set(pool: Pool, field: Field, array: pa.Array) -> Places:
+    """One piece for each set of members that the column holds."""
     coded = array.dictionary_encode()
-    texts = (enum_text if kind.name == "enum" else set_text)(coded.dictionary, kind, name).cast(pa.binary())
-    lengths = zigzag(pc.binary_length(texts).to_numpy(zero_copy_only=False).astype(np.int64))
-    heads = varint_cells(lengths, _heads([field], len(texts)))
-    heads = heads.take(pa.array(np.arange(1, len(heads), 2)))
-    begin = pool.add(pc.binary_join_element_wise(heads, texts, b""))
+    begin = pool.add(_counted(field, set_text(coded.dictionary, field.column.type, field.column.name)))
     which: Places = coded.indices.fill_null(0).to_numpy().astype(np.int32)
     return which + begin
 
@@ -185,7 +198,8 @@ def _texts(
 ) -> list[list[Places | int]]:
     found: list[list[Places | int]] = []
     for field, array in zip(fields, arrays, strict=True):
-        text = array if pa.types.is_binary(array.type) else array.cast(pa.string()).cast(pa.binary())
+        text = array if pa.types.is_string(array.type) or pa.types.is_binary(array.type) else array.cast(pa.string())
+        text = text.view(pa.binary())
         offsets = np.frombuffer(text.buffers()[1], np.int32)[text.offset : text.offset + len(text) + 1]
         lengths = np.diff(offsets)
         places = pieces.length(field.branch) + 2 * lengths
