@@ -17,10 +17,11 @@ from bench.report import Report, arguments, best_seconds
 from bench.tables import batch, ints100_table, narrow_table, wide_table
 from tailrace.change.batch import ChangeBatch
 from tailrace.change.schema import TableSchema
-from tailrace.codec.base import FileDecoder, FileEncoder, MessageDecoder, MessageEncoder
+from tailrace.codec.base import FileDecoder, FileEncoder, MessageDecoder, MessageEncoder, Messages
 from tailrace.codec.canal_json import CanalJsonDecoder, CanalJsonEncoder, CanalJsonOptions
 from tailrace.codec.csv import CsvDecoder, CsvEncoder, CsvOptions
 from tailrace.codec.debezium import DebeziumEncoder, DebeziumOptions
+from tailrace.codec.flat_avro import FlatAvroMessageDecoder, FlatAvroMessageEncoder, FlatAvroOptions, MemoryRegistry
 from tailrace.codec.open_protocol import OpenProtocolDecoder, OpenProtocolEncoder, OpenProtocolOptions
 from tailrace.codec.simple import SimpleEncoder, SimpleOptions
 
@@ -86,6 +87,11 @@ SENT: tuple[Sent, ...] = (
     Sent("simple", SimpleEncoder(SimpleOptions())),
     Sent("debezium", DebeziumEncoder(DebeziumOptions(debezium_disable_schema=True))),
 )
+AVRO: dict[str, tuple[FlatAvroOptions, float, float]] = {
+    "flat_avro": (FlatAvroOptions(enable_tidb_extension=True), 0.0, 0.0),
+    "flat_avro_mix": (FlatAvroOptions(True, "string", "string"), 0.6, 0.1),
+    "flat_avro_checksum": (FlatAvroOptions(True, "string", "string", enable_row_checksum=True), 0.0, 0.0),
+}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -103,6 +109,8 @@ def main(argv: Sequence[str] | None = None) -> None:
                 _measure(report, codec, name, batch(make(), count, updates=codec.updates, deletes=codec.deletes))
         for sent in SENT:
             _measure_messages(report, sent, name, batch(make(), count))
+        for avro, (form, updates, deletes) in AVRO.items():
+            _measure_avro(report, f"{avro}.{{}}.{name}", form, batch(make(), count, updates=updates, deletes=deletes))
     report.finish(options.json)
 
 
@@ -114,6 +122,29 @@ def _plain_bytes(table: pa.Table) -> pa.Buffer:
     out = pa.BufferOutputStream()
     arrow_csv.write_csv(table, out)
     return out.getvalue()
+
+
+def _measure_avro(report: Report, key: str, form: FlatAvroOptions, changes: ChangeBatch) -> None:
+    """`key` with the direction left open; sizes are those of keys and values."""
+    registry = MemoryRegistry()
+    encoder, decoder = (
+        FlatAvroMessageEncoder(form, registry, lambda table: table.name),
+        FlatAvroMessageDecoder(registry),
+    )
+    made, one = encoder.encode(changes), changes.slice(0, 1)
+    report.add(f"{key.format('encode')}.one_row_us", _seconds(lambda: encoder.encode(one)) * 1e6)
+    works: dict[str, Callable[[], object]] = {
+        "encode": lambda: encoder.encode(changes),
+        "decode": lambda: list(decoder.decode(made.keys, made.values, Numbers())),
+    }
+    for direction, work in works.items():
+        seconds = _seconds(work)
+        report.add(f"{key.format(direction)}.rows_per_s", changes.num_rows / seconds, REFERENCE)
+        report.add(f"{key.format(direction)}.mb_per_s", _size(made) / 1e6 / seconds, COPY)
+
+
+def _size(messages: Messages) -> int:
+    return int(messages.keys.nbytes + messages.values.nbytes)
 
 
 def _measure(report: Report, codec: Codec, table: str, changes: ChangeBatch) -> None:

@@ -65,11 +65,19 @@ class Pool:
 
     def rows(self, pieces: Places) -> tuple[npt.NDArray[np.int32], pa.Buffer]:
         """The bytes of all rows, each line of `pieces` being one, and their offsets. The pool is empty then."""
+        return self.layouts(pieces)[0]
+
+    def layouts(self, *several: Places) -> list[tuple[npt.NDArray[np.int32], pa.Buffer]]:
+        """The same for several sorts of rows, which share their pieces."""
         arrays, self._arrays = pa.concat_arrays(self._arrays), []
-        whole = arrays.take(pa.array(pieces.reshape(-1)))
-        _, offsets, data = whole.buffers()
-        borders = np.frombuffer(offsets, np.int32)[: len(whole) + 1 : pieces.shape[1]]
-        return borders, data.slice(0, int(borders[-1]))
+        return [_gathered(arrays, pieces) for pieces in several]
+
+
+def _gathered(arrays: pa.BinaryArray, pieces: Places) -> tuple[npt.NDArray[np.int32], pa.Buffer]:
+    whole = arrays.take(pa.array(pieces.reshape(-1)))
+    _, offsets, data = whole.buffers()
+    borders = np.frombuffer(offsets, np.int32)[: len(whole) + 1 : pieces.shape[1]]
+    return borders, data.slice(0, int(borders[-1]))
 
 
 def slices(data: pa.RecordBatch, columns: int) -> list[pa.RecordBatch]:

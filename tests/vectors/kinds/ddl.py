@@ -8,6 +8,7 @@ from typing import Any
 from tailrace.change.ddl import DdlEvent
 from tailrace.codec.base import Message, MessageEncoder
 from tailrace.codec.canal_json import CanalJsonMessageEncoder
+from tests.vectors.avro import flat_avro_events, flat_avro_message
 from tests.vectors.kinds.message_rows import (
     debezium_encoder,
     one_value,
@@ -47,12 +48,14 @@ ENCODERS: dict[str, Callable[[Document], MessageEncoder]] = {
     "open-protocol": open_protocol_encoder,
     "simple": simple_encoder,
     "debezium": debezium_encoder,
+    "avro": flat_avro_events,
 }
 MESSAGES: dict[str, Callable[[Document], Message]] = {
     "canal-json": lambda document: Message(None, message_bytes(document)),
     "open-protocol": open_protocol_message,
     "simple": one_value,
     "debezium": one_value,
+    "avro": flat_avro_message,
 }
 
 

@@ -14,6 +14,7 @@ from tailrace.change.schema import TableSchema
 from tailrace.codec.canal_json import CanalJsonDecoder, CanalJsonEncoder, CanalJsonMessageEncoder, CanalJsonOptions
 from tailrace.codec.csv import CsvEncoder, CsvOptions
 from tailrace.errors import EncodeError, MessageTooLarge
+from tests.vectors import avro
 from tests.vectors.kinds import message_rows
 from tests.vectors.tables import Document, change_batch, table_schema, with_row_id
 
@@ -118,4 +119,5 @@ _CHECKERS: dict[str, Callable[[Document, Document], str]] = {
     "open-protocol": message_rows.open_protocol,
     "simple": message_rows.simple,
     "debezium": message_rows.debezium,
+    "avro": avro.checked,
 }
