@@ -8,16 +8,22 @@ zlib, which is faster than any kernel over columns, is asked row by row.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailrace.change.types import ColumnType
 from tailrace.codec.flat_avro.schemas import Shape
+from tailrace.codec.flat_avro.values import plain_numbers
 from tailrace.codec.pieces import Places, Pool
 from tailrace.errors import EncodeError
+
+Numbers = npt.NDArray[np.integer[Any]]
 
 _SECONDS = 19  # `YYYY-MM-DD hh:mm:ss`
 
@@ -25,39 +31,57 @@ _SECONDS = 19  # `YYYY-MM-DD hh:mm:ss`
 def row_checksums(shape: Shape, time_zone: str, images: pa.StructArray) -> pa.UInt32Array:
     """The checksum of each image; of an absent one, whatever comes of it."""
     arrays, pool = images.flatten(), Pool()
-    begin = pool.add([b""])
+    nothing = pool.add([b""])
+    pairs = sorted(zip(shape.fields, shape.places, strict=True), key=lambda pair: pair[0].column.id)
+    columns = [_summed(arrays[place], field.column.type, time_zone) for field, place in pairs]
+    numbers = _added(pool, [_eight(values) for values in columns if not pa.types.is_binary(values.type)], 8)
+    lengths = _added(pool, [_sizes(values) for values in columns if pa.types.is_binary(values.type)], 4)
     pieces: list[Places] = []
-    for field, place in sorted(zip(shape.fields, shape.places, strict=True), key=lambda pair: pair[0].column.id):
-        values, kind = arrays[place], field.column.type
-        null = pc.is_null(values).to_numpy(zero_copy_only=False)
-        for part in _parts(values, kind, time_zone):
-            first = pool.add(part)
-            pieces.append(np.where(null, begin, np.arange(first, first + len(part))).astype(np.int32))
+    for values in columns:
+        parts = [next(numbers)] if not pa.types.is_binary(values.type) else [next(lengths), _every(pool, values)]
+        if values.null_count:
+            null = pc.is_null(values).to_numpy(zero_copy_only=False)
+            parts = [np.where(null, nothing, part).astype(np.int32) for part in parts]
+        pieces += parts
     borders, data = pool.rows(np.stack(pieces, axis=1))
     view = memoryview(data)
     return pa.array([zlib.crc32(view[start:end]) for start, end in pairwise(borders.tolist())], pa.uint32())
 
 
-def _parts(values: pa.Array, kind: ColumnType, time_zone: str) -> list[pa.BinaryArray]:
+def _summed(values: pa.Array, kind: ColumnType, time_zone: str) -> pa.Array:
+    """Numbers as they are, and everything else as the bytes that count."""
     if kind.name == "vector":
         raise EncodeError("a vector has no row checksum: TiDB sums bytes that a batch does not carry")
+    if pa.types.is_string(values.type):
+        text = _in_utc(values, time_zone) if kind.name == "timestamp" and time_zone != "UTC" else values
+        return text.view(pa.binary())
+    return values
+
+
+def _eight(values: pa.Array) -> Numbers:
+    numbers = plain_numbers(values)
     if pa.types.is_floating(values.type):
-        return [_eight(values.cast(pa.float64()).fill_null(0).to_numpy())]
-    if not pa.types.is_string(values.type) and not pa.types.is_binary(values.type):
-        wide = pa.uint64() if pa.types.is_uint64(values.type) else pa.int64()
-        return [_eight(values.cast(wide).fill_null(0).to_numpy())]
-    text = _in_utc(values, time_zone) if kind.name == "timestamp" and time_zone != "UTC" else values
-    raw = text.cast(pa.binary())
-    return [_fixed(pc.binary_length(raw).fill_null(0).to_numpy().astype("<u4"), 4), raw]
+        return numbers.astype("<f8").view("<u8")
+    return numbers.astype("<i8" if pa.types.is_signed_integer(values.type) else "<u8").view("<u8")
 
 
-def _eight(numbers: np.ndarray) -> pa.BinaryArray:
-    return _fixed(numbers, 8)
+def _sizes(values: pa.BinaryArray) -> Numbers:
+    return np.diff(np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + len(values) + 1])
 
 
-def _fixed(numbers: np.ndarray, size: int) -> pa.BinaryArray:
-    raw = pa.py_buffer(np.ascontiguousarray(numbers.astype(numbers.dtype.newbyteorder("<"), copy=False)))
-    return pa.Array.from_buffers(pa.binary(size), len(numbers), [None, raw]).cast(pa.binary())
+def _added(pool: Pool, columns: list[Numbers], size: int) -> Iterator[Places]:
+    """Numbers of so many bytes, all columns as one array; the pieces of each in turn."""
+    if not columns:
+        return iter(())
+    whole = np.concatenate(columns).astype(f"<u{size}", copy=False)
+    fixed = pa.Array.from_buffers(pa.binary(size), len(whole), [None, pa.py_buffer(whole)])
+    begin, rows = pool.add(fixed.cast(pa.binary())), len(columns[0])
+    return iter(np.arange(begin, begin + len(whole), dtype=np.int32).reshape(-1, rows))
+
+
+def _every(pool: Pool, values: pa.BinaryArray) -> Places:
+    begin = pool.add(values)
+    return np.arange(begin, begin + len(values), dtype=np.int32)
 
 
 def _in_utc(text: pa.StringArray, time_zone: str) -> pa.StringArray:

@@ -124,7 +124,7 @@ def _numbers(pool: Pool, form: str, fields: Sequence[Field], arrays: Sequence[pa
         floats = np.concatenate([_floats(field, array) for field, array in zip(fields, arrays, strict=True)])
         cells = fixed_cells(floats, heads)
     elif form == "bit":
-        cells = unsigned_cells(np.concatenate([_plain(array) for array in arrays]), heads)
+        cells = unsigned_cells(np.concatenate([plain_numbers(array) for array in arrays]), heads)
     else:
         cells = varint_cells(_zigzags(arrays), heads)
     begin = pool.add(cells) + 1
@@ -132,7 +132,7 @@ def _numbers(pool: Pool, form: str, fields: Sequence[Field], arrays: Sequence[pa
     return [every[at * rows : (at + 1) * rows] for at in range(len(fields))]
 
 
-def _plain(array: pa.Array) -> npt.NDArray[np.generic]:
+def plain_numbers(array: pa.Array) -> npt.NDArray[np.generic]:
     """The numbers, with whatever stands where one is NULL."""
     raw = np.frombuffer(array.buffers()[1], array.type.to_pandas_dtype())
     return raw[array.offset : array.offset + len(array)]
@@ -142,17 +142,17 @@ def _zigzags(arrays: Sequence[pa.Array]) -> Words:
     whole = np.empty(sum(map(len, arrays)), np.int64)
     begin = 0
     for array in arrays:
-        numbers = _plain(array)
+        numbers = plain_numbers(array)
         whole[begin : begin + len(array)] = numbers.view(np.int64) if numbers.dtype == np.uint64 else numbers
         begin += len(array)
     return zigzag(whole)
 
 
 def _floats(field: Field, array: pa.Array) -> npt.NDArray[np.generic]:
-    finite = np.isfinite(_plain(array))
+    finite = np.isfinite(plain_numbers(array))
     if not finite.all() and pc.all(pc.is_finite(array)).as_py() is False:
         raise EncodeError(f"column {field.column.name} holds a number that is not finite")
-    return _plain(array)
+    return plain_numbers(array)
 
 
 def _decimals(field: Field, array: pa.Array) -> pa.Array:
@@ -178,7 +178,7 @@ def _counted(field: Field, texts: pa.StringArray) -> pa.BinaryArray:
 
 
 def _member(pool: Pool, field: Field, counted: pa.BinaryArray, array: pa.Array) -> Places:
-    numbers = _plain(array).astype(np.int32)
+    numbers = plain_numbers(array).astype(np.int32)
     if ((numbers < 1) | (numbers > len(counted))).any():
         enum_text(array, field.column.type, field.column.name)  # which says so where it is no NULL
         numbers = np.clip(numbers, 1, max(len(counted), 1))
