@@ -76,7 +76,7 @@ class Town:
         self.conductor.start()
         for name in NAMES:
             uri = bad_uri("recorder://", self.order) if name == "bad" else "recorder://"
-            sink = SinkSpec(name, uri, self.name)
+            sink = SinkSpec(name, uri, f"# {self.name}")
             upstream = UpstreamSpec(f"memory://{self.name}")
             self.conductor.add(Assignment(name, 1, upstream, sink, start="now", end_ts=MAX_TS))
         self.until(lambda: all(target.checkpoint for target in self.targets.values()))
