@@ -43,7 +43,8 @@ def test_a_killed_server_is_followed_by_another_and_a_stopped_one_at_once(tmp_pa
             second = other.status("orders")[0].subscription
             assert second.owner != first.owner
             until(lambda: other.status("orders")[0].subscription.checkpoint_ts > first.checkpoint_ts, 60)
-            two.stop()
             one.start()
+            until(lambda: is_ready(one), 60)
             with one.client() as again:
+                two.stop()
                 until(lambda: again.status("orders")[0].subscription.epoch > second.epoch, LEASE)
