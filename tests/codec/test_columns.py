@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tailrace.codec.columns import first_refused, fixed_text, float_text, replace_in, shown
+from tailrace.change.floats import fixed_text, float_text
+from tailrace.codec.columns import first_refused, replace_in, shown
 from tests.codec.csv.reference import FLOAT32, FLOAT64, TEXT, go_float
 
 

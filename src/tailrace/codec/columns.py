@@ -10,9 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tailrace.change.floats import fixed_text as fixed_text
-from tailrace.change.floats import float_text as float_text
-from tailrace.change.floats import is_plain_float as is_plain_float
 from tailrace.change.schema import Column, TableSchema
 
 

@@ -18,7 +18,7 @@ from tailrace.change.batch import DELETE, INSERT, UPDATE, ChangeBatch
 from tailrace.change.ddl import DdlEvent, DdlType
 from tailrace.codec.base import Decoded, Watermark
 from tailrace.codec.canal_json import CanalJsonMessageDecoder, CanalJsonMessageEncoder, CanalJsonOptions
-from tailrace.codec.canal_json.messages import RECORD_OVERHEAD
+from tailrace.codec.sending import RECORD_OVERHEAD
 from tailrace.errors import ConfigError, DecodeError, MessageTooLarge
 from tests.codec.canal_json.reference import NOW, line
 from tests.codec.canal_json.test_decode import ROWS, TABLE, image

@@ -22,7 +22,7 @@ from tailrace.change.parse import parse_type
 from tailrace.change.schema import Column, Index, TableSchema
 from tailrace.codec.base import Message
 from tailrace.codec.flat_avro import FlatAvroOptions, MemoryRegistry
-from tailrace.codec.flat_avro.encode import RECORD_OVERHEAD
+from tailrace.codec.sending import RECORD_OVERHEAD
 from tailrace.errors import EncodeError, MessageTooLarge
 from tests.codec.csv.reference import Row, as_batch, changes
 from tests.codec.flat_avro.reference import OPTIONS, PLAIN, encoder, message, messages_of, native, tables

@@ -6,7 +6,6 @@ random), and `ts` is what the `clock` says. Rows of a file end in the terminator
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -19,13 +18,9 @@ from tailrace.codec.canal_json.options import CanalJsonOptions
 from tailrace.codec.canal_json.rows import Ending, written
 from tailrace.codec.canal_json.shape import Shape
 from tailrace.codec.pieces import slices
+from tailrace.codec.sending import now
 
 _KEPT_SHAPES = 256
-
-
-def now() -> int:
-    """Milliseconds of the wall clock."""
-    return time.time_ns() // 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ batch's messages are handed out, so a message never names what is not there.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 
 import numpy as np
@@ -20,20 +19,15 @@ from tailrace.change.ddl import DdlEvent
 from tailrace.change.tso import Ts
 from tailrace.codec.base import ClaimStore, Message, Messages
 from tailrace.codec.binary import base64_text
-from tailrace.codec.canal_json.encode import Shapes, now
+from tailrace.codec.canal_json.encode import Shapes
 from tailrace.codec.canal_json.events import ddl_message, watermark_message
 from tailrace.codec.canal_json.options import CanalJsonOptions
 from tailrace.codec.canal_json.rows import Ending, written
 from tailrace.codec.canal_json.shape import Shape
 from tailrace.codec.escapes import escaped
 from tailrace.codec.pieces import slices
+from tailrace.codec.sending import RECORD_OVERHEAD, new_name, now
 from tailrace.errors import ConfigError, MessageTooLarge
-
-RECORD_OVERHEAD = 36
-
-
-def new_name() -> str:
-    return f"{uuid.uuid4()}.json"
 
 
 class CanalJsonMessageEncoder:

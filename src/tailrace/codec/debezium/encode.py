@@ -5,7 +5,6 @@ DDL events and watermarks are not sent: TiCDC's encoder without its extension sa
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -20,11 +19,7 @@ from tailrace.codec.debezium.rows import written
 from tailrace.codec.debezium.shape import Shape
 from tailrace.codec.kept import Kept
 from tailrace.codec.pieces import slices
-
-
-def now() -> int:
-    """Milliseconds of the wall clock."""
-    return time.time_ns() // 1_000_000
+from tailrace.codec.sending import now
 
 
 class DebeziumEncoder:

@@ -26,9 +26,9 @@ from tailrace.codec.flat_avro.registry import Registry
 from tailrace.codec.flat_avro.rows import RowWriter
 from tailrace.codec.flat_avro.schemas import Shape, subject
 from tailrace.codec.kept import Kept
+from tailrace.codec.sending import RECORD_OVERHEAD
 from tailrace.errors import EncodeError, MessageTooLarge
 
-RECORD_OVERHEAD = 36
 MAGIC, DDL, WATERMARK = 0, 1, 2
 _SLICE_BYTES = 10 << 20
 

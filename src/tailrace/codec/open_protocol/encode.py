@@ -7,7 +7,6 @@ readers that look the row up, or with the place of the whole message in a claim 
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 
 import numpy as np
@@ -27,14 +26,10 @@ from tailrace.codec.open_protocol.options import OpenProtocolOptions
 from tailrace.codec.open_protocol.rows import PREFIX, key_frames, value_frames
 from tailrace.codec.open_protocol.shape import Shape
 from tailrace.codec.pieces import slices
+from tailrace.codec.sending import RECORD_OVERHEAD, new_name
 from tailrace.errors import ConfigError, MessageTooLarge
 
-RECORD_OVERHEAD = 36
 Sizes = npt.NDArray[np.int64]
-
-
-def new_name() -> str:
-    return f"{uuid.uuid4()}.json"
 
 
 class OpenProtocolEncoder:

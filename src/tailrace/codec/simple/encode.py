@@ -6,8 +6,6 @@ that look the row up, or with the place of the whole message in a claim store, w
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections.abc import Callable
 
 import numpy as np
@@ -24,22 +22,12 @@ from tailrace.codec.binary import base64_text
 from tailrace.codec.escapes import escaped
 from tailrace.codec.kept import Kept
 from tailrace.codec.pieces import slices
+from tailrace.codec.sending import RECORD_OVERHEAD, new_name, now
 from tailrace.codec.simple.events import bootstrap_message, ddl_message, watermark_message
 from tailrace.codec.simple.options import SimpleOptions
 from tailrace.codec.simple.rows import Reduced, written
 from tailrace.codec.simple.shape import Shape
 from tailrace.errors import ConfigError, MessageTooLarge
-
-RECORD_OVERHEAD = 36
-
-
-def now() -> int:
-    """Milliseconds of the wall clock."""
-    return time.time_ns() // 1_000_000
-
-
-def new_name() -> str:
-    return f"{uuid.uuid4()}.json"
 
 
 class SimpleEncoder:
